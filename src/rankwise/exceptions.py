@@ -1,0 +1,13 @@
+"""Errors of our own. Each is a ValueError too, so callers may catch either."""
+
+
+class UndefinedMetric(ValueError):
+    """A measure was asked to judge data that hold nothing to judge, such as no pair at all."""
+
+
+class InvalidKernel(ValueError):
+    """A precomputed kernel that is asymmetric or indefinite beyond rounding."""
+
+
+class TooLarge(ValueError):
+    """A dense matrix that would not fit in memory; the message says how large it would be."""

@@ -1,0 +1,87 @@
+"""Query labels, in any order and of any type, as contiguous runs of one permutation.
+
+Notation throughout the package: m items, n features, q queries, l preferences, k outputs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+class Queries:
+    """The partition of m items into q queries; items of query i are ``order[starts[i]:starts[i+1]]``.
+
+    ``codes`` gives each item's query number, ``labels`` the query's own name, ``order`` is stable,
+    so items keep their order inside a query. O(m log m) once, O(m) when already sorted integers.
+    """
+
+    def __init__(self, codes: np.ndarray, labels: np.ndarray):
+        self.codes = codes
+        self.labels = labels
+        self.sizes = np.bincount(codes, minlength=len(labels))
+        self.starts = np.concatenate(([0], np.cumsum(self.sizes)))
+        self.is_sorted = bool(np.all(codes[1:] >= codes[:-1]))
+        if self.is_sorted:
+            self.order = np.arange(len(codes))
+        else:
+            self.order = np.argsort(codes, kind="stable")
+
+    @classmethod
+    def from_labels(cls, qid, n_items: int) -> Queries:
+        """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items."""
+        if qid is None:
+            return cls(np.zeros(n_items, dtype=np.intp), np.array([0]))
+        array = np.asarray(qid)
+        if array.ndim == 2 and array.shape[1] == 1:
+            array = array[:, 0]
+        if array.ndim != 1 or len(array) != n_items:
+            raise ValueError(
+                f"qid must hold one label an item: expected shape ({n_items},), got {array.shape}."
+            )
+        _refuse_missing(array)
+        return cls(*_factorize(array))
+
+    @property
+    def n_items(self) -> int:
+        return len(self.codes)
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def members(self, query: int) -> np.ndarray:
+        return self.order[self.starts[query] : self.starts[query + 1]]
+
+    def __iter__(self):
+        return (self.members(i) for i in range(len(self)))
+
+    def take(self, index: np.ndarray) -> Queries:
+        """The partition of a subset of the items; queries that lose all their items vanish."""
+        kept, codes = np.unique(self.codes[index], return_inverse=True)
+        return Queries(codes, self.labels[kept])
+
+
+def _refuse_missing(array: np.ndarray) -> None:
+    if array.dtype.kind == "f":
+        missing = np.isnan(array)
+    elif array.dtype.kind == "O":
+        missing = np.array([label is None or label != label for label in array], dtype=bool)
+    else:
+        return
+    if missing.any():
+        raise ValueError(f"qid is missing for item {int(np.argmax(missing))}; every item needs one.")
+
+
+def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    if array.dtype.kind in "iub" and len(array):
+        steps = array[1:] != array[:-1]
+        if np.all(array[1:] >= array[:-1]):
+            codes = np.concatenate(([0], np.cumsum(steps)))
+            return codes, array[np.concatenate(([True], steps))]
+    if array.dtype.kind != "O":
+        labels, codes = np.unique(array, return_inverse=True)
+        return codes, labels
+    seen: dict = {}
+    codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
+    labels = np.empty(len(seen), dtype=object)
+    labels[:] = list(seen)
+    return codes, labels
