@@ -1,0 +1,136 @@
+"""Kernel names to scikit-learn's pairwise kernels, and checks of matrices given as kernels."""
+
+from __future__ import annotations
+
+import os
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+from scipy.sparse.linalg import eigsh
+from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
+
+from rankwise.exceptions import InvalidKernel, TooLarge
+
+NEGATIVE_EIGENVALUE = 1e-8
+"""An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
+
+
+def check_kernel_name(kernel) -> None:
+    if callable(kernel) or kernel == "precomputed":
+        return
+    if not isinstance(kernel, str) or kernel not in PAIRWISE_KERNEL_FUNCTIONS:
+        names = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+        raise ValueError(
+            f"kernel must be one of {names}, 'precomputed' or a callable; got {kernel!r}."
+        )
+
+
+def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:
+    """k(X, Y), rows X, columns Y. A callable takes two matrices, or else two rows."""
+    if callable(kernel):
+        return _callable_kernel(X, Y, kernel)
+    K = pairwise_kernels(
+        X, Y, metric=kernel, filter_params=True, gamma=gamma, degree=degree, coef0=coef0
+    )
+    return np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+
+
+def _callable_kernel(X, Y, kernel) -> np.ndarray:
+    Y = X if Y is None else Y
+    shape = (X.shape[0], Y.shape[0])
+    try:
+        takes_matrices = np.shape(kernel(X[:1], Y[:1])) == (1, 1)
+        K = kernel(X, Y) if takes_matrices else None
+    except (ValueError, TypeError, IndexError):
+        K = None
+    if K is None or np.shape(K) != shape:
+        K = pairwise_kernels(X, Y, metric=kernel)
+    K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+    if not np.isfinite(K).all():
+        raise InvalidKernel("the callable kernel returned values that are not finite.")
+    return K
+
+
+def check_gram(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
+    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3)."""
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InvalidKernel(f"{name} must be a square matrix for fit, got shape {K.shape}.")
+    scale = np.abs(K).max(initial=0.0)
+    gap = np.abs(K - K.T)
+    if gap.max(initial=0.0) > NEGATIVE_EIGENVALUE * scale:
+        i, j = np.unravel_index(int(np.argmax(gap)), K.shape)
+        raise InvalidKernel(
+            f"{name} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
+            f"{K[j, i]:.6g}. rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
+        )
+    smallest = _negative_eigenvalue(K)
+    if smallest is not None:
+        raise InvalidKernel(
+            f"{name} is indefinite: its smallest eigenvalue is {smallest:.3g}. "
+            "rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
+        )
+    return K
+
+
+def _negative_eigenvalue(K: np.ndarray) -> float | None:
+    """None if K is positive semi-definite up to rounding, else its smallest eigenvalue.
+
+    Cholesky of K shifted by the allowed 1e-8 of the largest eigenvalue decides in O(m³/3).
+    """
+    m = len(K)
+    if not K.any():
+        return None
+    start = np.full(m, 1.0 / np.sqrt(m))
+    largest = eigsh(K, k=1, which="LA", v0=start, tol=1e-4)[0][0] if m > 50 else None
+    if largest is None:
+        eigenvalues = scipy.linalg.eigvalsh(K)
+        largest = eigenvalues[-1]
+    shifted = K.copy()
+    shifted.flat[:: m + 1] += NEGATIVE_EIGENVALUE * max(largest, 0.0) * 1.001
+    try:
+        scipy.linalg.cholesky(shifted, overwrite_a=True, check_finite=False)
+    except scipy.linalg.LinAlgError:
+        return float(scipy.linalg.eigvalsh(K, subset_by_index=[0, 0])[0])
+    return None
+
+
+def repair_kernel(K) -> np.ndarray:
+    """The nearest positive semi-definite matrix: symmetrised, negative eigenvalues set to zero.
+
+    Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
+    indefinite; this is the projection in the Frobenius norm. O(m³).
+    """
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InvalidKernel(f"a kernel over one set of items is square, got shape {K.shape}.")
+    eigenvalues, Q = np.linalg.eigh((K + K.T) / 2)
+    if eigenvalues[0] >= 0:
+        return (K + K.T) / 2
+    half = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
+    return half @ half.T
+
+
+def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: int = 2) -> None:
+    """TooLarge if `copies` dense float64 matrices of that shape exceed the free memory."""
+    needed = 8 * rows * columns * copies
+    available = _available_memory()
+    if available is not None and needed > available:
+        raise TooLarge(
+            f"{what} of {rows} x {columns} would take {8 * rows * columns / 1e9:.1f} GB "
+            f"({copies} copies are needed, {available / 1e9:.1f} GB are free): {way_out}."
+        )
+
+
+def _available_memory() -> int | None:
+    try:
+        with open("/proc/meminfo") as lines:
+            for line in lines:
+                if line.startswith("MemAvailable"):
+                    return int(line.split()[1]) * 1024
+    except OSError:
+        pass
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return None

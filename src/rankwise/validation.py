@@ -1,0 +1,158 @@
+"""Input checks, once, at the door of every learner. Inside, nobody checks arrays again."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_array, validate_data
+
+from rankwise.preferences import Preferences
+from rankwise.queries import Queries
+
+
+def check_items(estimator, X, *, reset: bool, dtype=np.float64):
+    """X as a finite float array or CSR matrix with the features seen in training."""
+    X = validate_data(
+        estimator,
+        X,
+        reset=reset,
+        accept_sparse="csr",
+        dtype=dtype,
+        ensure_all_finite=False,
+        ensure_min_samples=1,
+    )
+    refuse_non_finite(X, "X")
+    return X
+
+
+def refuse_non_finite(array, name: str) -> None:
+    """Raise a ValueError that names the first row (and column) holding nan or inf."""
+    values = array.data if sparse.issparse(array) else array
+    with np.errstate(all="ignore"):
+        if np.isfinite(np.sum(values)):
+            return
+    finite = np.isfinite(values)
+    if finite.all():
+        return
+    if sparse.issparse(array):
+        entry = int(np.argmin(finite))
+        row, column = int(np.searchsorted(array.indptr, entry, side="right")) - 1, None
+        column = int(array.indices[entry])
+        value = values[entry]
+    else:
+        place = np.unravel_index(int(np.argmin(finite)), values.shape)
+        row, column = int(place[0]), (int(place[1]) if values.ndim == 2 else None)
+        value = values[place]
+    kind = "NaN" if np.isnan(value) else "infinity"
+    where = f"row {row}" if column is None else f"row {row}, column {column}"
+    raise ValueError(
+        f"Input {name} contains {kind} (the first at {where}). "
+        f"Impute or drop it, for example with sklearn.impute.SimpleImputer."
+    )
+
+
+def check_scores(y, n_items: int) -> np.ndarray:
+    """y as a finite float array (m,) or (m, k), one row an item."""
+    if y is None:
+        raise ValueError(
+            "requires y to be passed, but the target y is None: give scores y or preferences."
+        )
+    array = check_array(
+        y, ensure_2d=False, allow_nd=True, dtype=None, ensure_all_finite=False, input_name="y"
+    )
+    if array.dtype.kind in "OSU":
+        try:
+            array = array.astype(np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError("y must hold numbers (real scores, higher is better).") from error
+    if array.dtype.kind == "c":
+        raise ValueError("Complex data not supported: y must hold real scores.")
+    if array.ndim not in (1, 2):
+        raise ValueError(f"y must have shape (m,) or (m, k), got {array.shape}.")
+    if len(array) != n_items:
+        raise ValueError(f"X and y must have as many rows: X has {n_items}, y has {len(array)}.")
+    array = array.astype(np.float64)
+    refuse_non_finite(array, "y")
+    return array
+
+
+def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
+    """Item weights as a float array (m,), or None for equal weights."""
+    if sample_weight is None:
+        return None
+    if isinstance(sample_weight, numbers.Real):
+        weight = np.full(n_items, float(sample_weight))
+    else:
+        weight = np.asarray(sample_weight, dtype=np.float64)
+    if weight.shape != (n_items,):
+        raise ValueError(f"sample_weight must have shape ({n_items},), got {weight.shape}.")
+    refuse_non_finite(weight, "sample_weight")
+    if (weight < 0).any():
+        raise ValueError(f"sample_weight is negative at row {int(np.argmax(weight < 0))}.")
+    return weight
+
+
+def check_preferences(preferences, y, n_items: int) -> Preferences:
+    """Explicit preferences that fit n_items rows and stand in place of y."""
+    if not isinstance(preferences, Preferences):
+        raise ValueError(
+            f"preferences must be a rankwise.Preferences, got {type(preferences).__name__}."
+        )
+    if y is not None:
+        raise ValueError("give either y or preferences, not both.")
+    preferences.check_range(n_items)
+    if not len(preferences) or not preferences.weight.any():
+        raise ValueError("preferences hold no single preference with a positive weight.")
+    return preferences
+
+
+def check_positive(name: str, value, *, zero: bool = False) -> float:
+    """A finite real number above zero (or not below it)."""
+    if isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value):
+        if value > 0 or (zero and value == 0):
+            return float(value)
+    bound = "not negative" if zero else "positive"
+    raise ValueError(f"{name} must be a finite number, {bound}; got {value!r}.")
+
+
+def check_choice(name: str, value, options) -> None:
+    """One of the named options; the error lists them."""
+    if not (isinstance(value, str) and value in options):
+        listed = ", ".join(repr(option) for option in options)
+        raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
+
+
+def check_index(index, n_items: int, name: str = "index") -> np.ndarray:
+    """Distinct row numbers of the training items; a boolean mask is accepted."""
+    array = np.asarray(index)
+    if array.dtype == bool:
+        if array.shape != (n_items,):
+            raise ValueError(f"{name} as a mask must have shape ({n_items},), got {array.shape}.")
+        return np.flatnonzero(array)
+    array = np.atleast_1d(array)
+    if array.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if array.ndim != 1 or array.dtype.kind not in "iu":
+        raise ValueError(f"{name} must be a one-dimensional array of row numbers.")
+    outside = (array < 0) | (array >= n_items)
+    if outside.any():
+        raise ValueError(
+            f"{name} holds {int(array[np.argmax(outside)])}, not a row of the training data "
+            f"(0 to {n_items - 1})."
+        )
+    if len(np.unique(array)) != len(array):
+        raise ValueError(f"{name} names a row twice.")
+    return array.astype(np.intp)
+
+
+def check_scored_queries(fitted_with_queries: bool, qid, n_items: int) -> Queries:
+    """Queries for `score`; a model fitted with queries refuses to be scored without them."""
+    if qid is None and fitted_with_queries:
+        raise ValueError(
+            "this model was fitted with queries, so score needs qid=: without it, items of "
+            "different queries would be compared silently. Inside a scikit-learn search call "
+            "sklearn.set_config(enable_metadata_routing=True) and pass qid to its fit."
+        )
+    return Queries.from_labels(qid, n_items)
