@@ -12,13 +12,14 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
+from numba import njit, uintp
 
 from rankwise.order.swaps import sorted_within
 from rankwise.queries import Queries
 from rankwise.threads import run
 
 BLOCK_ITEMS = 16384
+ONE = uintp(1)  # unsigned indices spare numba's test for negative ones
 
 
 class ScoreRanks:
@@ -114,47 +115,49 @@ def _find_ends(p, starts, first, last, ends):
 
 @njit(cache=True, nogil=True)
 def _add(tree, cell, value):
-    cell += 1
-    while cell < len(tree):
+    cell = uintp(cell)
+    while cell < uintp(len(tree)):
         tree[cell] += value
-        cell += cell & -cell
+        cell |= cell + ONE
 
 
 @njit(cache=True, nogil=True)
-def _sum_before(tree, cell):
-    total = tree[0]
-    while cell > 0:
-        total += tree[cell]
-        cell &= cell - 1
+def _sum_before(tree, cell, zero):
+    cell, total = uintp(cell), zero
+    while cell:
+        total += tree[cell - ONE]
+        cell &= cell - ONE
     return total
 
 
 @njit(cache=True, nogil=True)
 def _sum_above(values, ranks, ends, starts, levels, first, last, out):
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
+    zero = values.dtype.type(0)
     workspace = np.empty(levels[first:last].max(), dtype=values.dtype)
     for query in range(first, last):
-        tree = workspace[: levels[query]]
-        tree[:] = 0
         top = levels[query] - 1
+        tree = workspace[:top]
+        tree[:] = zero
         j = starts[query]
         for i in range(starts[query], starts[query + 1]):
             while j < ends[i]:
                 _add(tree, top - ranks[j], values[j])
                 j += 1
-            out[i] = _sum_before(tree, top - ranks[i])
+            out[i] = _sum_before(tree, top - ranks[i], zero)
 
 
 @njit(cache=True, nogil=True)
 def _sum_below(values, ranks, ends, starts, levels, first, last, out):
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
+    zero = values.dtype.type(0)
     workspace = np.empty(levels[first:last].max(), dtype=values.dtype)
     for query in range(first, last):
-        tree = workspace[: levels[query]]
-        tree[:] = 0
+        tree = workspace[: levels[query] - 1]
+        tree[:] = zero
         j = starts[query + 1] - 1
         for i in range(starts[query + 1] - 1, starts[query] - 1, -1):
             while j >= starts[query] and ends[j] > i:
                 _add(tree, ranks[j], values[j])
                 j -= 1
-            out[i] = _sum_before(tree, ranks[i])
+            out[i] = _sum_before(tree, ranks[i], zero)
