@@ -1,0 +1,132 @@
+"""Measures of a ranked list that look at its top: NDCG and average precision."""
+
+from __future__ import annotations
+
+import numbers
+
+import numpy as np
+
+from rankwise.exceptions import UndefinedMetric
+from rankwise.metrics.inputs import true_and_predicted
+from rankwise.order.swaps import sorted_within
+from rankwise.queries import Queries
+from rankwise.validation import check_choice
+
+_LARGEST_GAIN = 2.0**1000
+
+
+def ndcg(y, s, qid=None, k: int | None = None, gain: str = "exp2", empty: str = "zero") -> float:
+    """Normalised discounted cumulative gain, DCG / ideal DCG, averaged over queries; O(m log m).
+
+    DCG = Σ gain / log₂(rank + 1) over the first `k` ranks (None: all) by falling s. Its ideal
+    value is that of the order by falling gain. Equal scores: the expected DCG over all orders of
+    the tied items, that is, the tied items share their mean gain, as scikit-learn's `ndcg_score`.
+
+    gain : "exp2" is 2^y − 1, "linear" is y itself. y may be any real number; a gain below zero
+        takes away from the DCG, so a query's value may then fall below 0, never above 1.
+    empty : a query whose ideal DCG is not positive has no relevant item. "zero" counts it as 0,
+        "skip" leaves it out; `UndefinedMetric` when no query remains.
+    """
+    check_choice("gain", gain, ("exp2", "linear"))
+    check_choice("empty", empty, ("zero", "skip"))
+    if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
+        raise ValueError(f"k must be a positive integer, or None for all ranks; got {k!r}.")
+    y, s = true_and_predicted(y, s)
+    gains = _gains(y, gain)
+    ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
+    discount = 1 / np.log2(ranking.place + 2)
+    if k is not None:
+        discount[ranking.place >= k] = 0.0
+    best_first = sorted_within(-gains, ranking.queries)
+    ideal = ranking.sum_queries(gains[best_first] * discount)
+    shared_gain = ranking.sum_ties(gains[ranking.order]) / ranking.tie_size
+    reached = ranking.sum_queries(np.repeat(shared_gain, ranking.tie_size) * discount)
+    relevant = ideal > 0
+    values = np.minimum(reached[relevant] / ideal[relevant], 1.0)
+    return _mean_with_empty(values, len(ideal), empty)
+
+
+def average_precision(y, s, qid=None, empty: str = "zero") -> float:
+    """Mean over the relevant items of the precision at their rank, averaged over queries (MAP).
+
+    y is binary: 0 or −1 for not relevant, 1 for relevant. Equal scores: the exact expected value
+    over all orders of the tied items, each as likely. A tie of t items, r of them relevant, that
+    follows N items, R of them relevant, adds at its p-th place the chance r/t that a relevant
+    item stands there, times the expected precision (R + 1 + (p − 1)(r − 1)/(t − 1)) / (N + p).
+    (scikit-learn's `average_precision_score` puts all tied items at the last place of the tie.)
+    O(m log m).
+
+    empty : a query without any relevant item counts 0 with "zero" and is left out with "skip";
+        `UndefinedMetric` when no query remains.
+    """
+    check_choice("empty", empty, ("zero", "skip"))
+    y, s = true_and_predicted(y, s)
+    relevant = _relevant(y)
+    ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
+    found = relevant[ranking.order]
+    total = ranking.sum_queries(found)
+    before_query = np.repeat(np.cumsum(total) - total, ranking.queries.sizes)
+
+    size = np.repeat(ranking.tie_size, ranking.tie_size)
+    in_tie = ranking.sum_ties(found)
+    before_tie = np.repeat(np.cumsum(in_tie) - in_tie, ranking.tie_size) - before_query
+    in_tie = np.repeat(in_tie, ranking.tie_size)
+    earlier = np.arange(len(y)) - np.repeat(ranking.tie_start, ranking.tie_size)
+    found_earlier = before_tie + earlier * (in_tie - 1) / np.maximum(size - 1, 1)
+    precision = ranking.sum_queries(in_tie / size * (found_earlier + 1) / (ranking.place + 1))
+    return _mean_with_empty(precision[total > 0] / total[total > 0], len(total), empty)
+
+
+class _Ranking:
+    """Items by query and falling score, with the place of each and the runs of tied scores."""
+
+    def __init__(self, s: np.ndarray, queries: Queries):
+        first = queries.starts[:-1]
+        self.queries = queries
+        self.order = sorted_within(-s, queries)
+        self.place = np.arange(len(s)) - np.repeat(first, queries.sizes)
+        ranked = s[self.order]
+        opens_tie = np.concatenate(([True], ranked[1:] != ranked[:-1]))
+        opens_tie[first] = True
+        self.tie_start = np.flatnonzero(opens_tie)
+        self.tie_size = np.diff(self.tie_start, append=len(s))
+
+    def sum_ties(self, values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, self.tie_start)
+
+    def sum_queries(self, values: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(values, self.queries.starts[:-1])
+
+
+def _gains(y: np.ndarray, gain: str) -> np.ndarray:
+    with np.errstate(over="ignore"):
+        gains = np.exp2(y) - 1 if gain == "exp2" else y
+    row = int(np.argmax(np.abs(gains)))
+    if abs(gains[row]) > _LARGEST_GAIN:
+        raise ValueError(
+            f"y = {y[row]:g} at row {row} is too large a relevance for gain={gain!r}; "
+            "scale y down, or use gain='linear'."
+        )
+    return gains
+
+
+def _relevant(y: np.ndarray) -> np.ndarray:
+    """1.0 for relevant items; y may be {0, 1} or {−1, 1}."""
+    lowest = -1.0 if (y == -1).any() else 0.0
+    other = (y != lowest) & (y != 1)
+    if other.any():
+        row = int(np.argmax(other))
+        raise ValueError(
+            f"average_precision needs a binary y, 0 or 1 (or −1 or 1); row {row} holds {y[row]:g}. "
+            "Say which items are relevant, as in y >= 2, or use ndcg."
+        )
+    return (y > 0).astype(np.float64)
+
+
+def _mean_with_empty(values: np.ndarray, q: int, empty: str) -> float:
+    """The mean over q queries, of which only those in `values` have a relevant item."""
+    if empty == "zero":
+        return float(values.sum() / q)
+    if not len(values):
+        raise UndefinedMetric("no query has a relevant item, and empty='skip' leaves them out.")
+    return float(values.mean())
