@@ -48,7 +48,8 @@ def ranking_error(y, s, qid=None):
 
 
 def misranking(y, s):
-    return np.mean([s[i] <= s[j] for i, j in product(range(len(y)), repeat=2) if y[i] > y[j]])
+    wrong = [s[i] <= s[j] for i, j in product(range(len(y)), repeat=2) if y[i] > y[j]]
+    return np.mean(wrong) if wrong else None
 
 
 def pair_cost(y, s, cost, power, epsilon):
