@@ -4,6 +4,8 @@ import pickle
 from typing import ClassVar
 
 import numpy as np
+import pandas as pd
+import polars as pl
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -126,6 +128,13 @@ class TestPairs:
         y, s, qid = [1, 2, 3, 4], [5, 6, 1, 2], ["b", "b", "a", "a"]
         assert metrics.ranking_error(y, s, qid) == 0.0
         assert metrics.ranking_error(y, s) == pytest.approx(4 / 6)
+
+
+@pytest.mark.parametrize("container", [list, pd.Series, pl.Series, np.float32, np.asfortranarray])
+def test_containers(container):
+    y, s, qid = [0, 1, 1, 0], [0.5, 1.0, 0.5, 0.25], ["b", "b", "a", "a"]
+    assert metrics.concordance(container(y), container(s), qid) == 1.0
+    assert metrics.concordance(container(y), container(s)) == 0.875
 
 
 class TestCosts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 
 import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
@@ -11,7 +12,7 @@ from rankwise.metrics import costs, lists, pairs
 from rankwise.validation import check_choice, check_scored_queries
 
 # name -> the measure and its sign: searches maximise, so errors and costs are negated.
-MEASURES = {
+MEASURES: dict[str, tuple[Callable[..., float], int]] = {
     "concordance": (pairs.concordance, 1),
     "auc": (pairs.auc, 1),
     "kendall_tau_b": (pairs.kendall_tau_b, 1),

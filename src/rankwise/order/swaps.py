@@ -41,7 +41,7 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
     y, S = np.asarray(y, dtype=np.float64), np.ascontiguousarray(S, dtype=np.float64)
     order = sorted_within(y, queries)
     y_sorted = y[order]
-    counts = np.empty((len(queries), S.shape[1], 4), dtype=np.int64)
+    counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
     run(
         [
             partial(_count_block, y_sorted, S, order, queries.starts, *block, counts)
@@ -74,7 +74,7 @@ def concordant_pairs(
     return pairs, pairs[:, None] - counts[..., SWAPPED] - 0.5 * tied_in_s_only
 
 
-def all_pairs(sizes: np.ndarray) -> np.ndarray:
+def all_pairs(sizes):
     """The number of unordered pairs among as many items."""
     return sizes * (sizes - 1) // 2
 

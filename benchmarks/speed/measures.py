@@ -1,0 +1,106 @@
+"""Every measure on a million items, in units of one stable argsort of them, in one run.
+
+    python -m benchmarks.speed.measures [items] [rounds]
+
+Each round times all cases one after the other, so a ratio compares neighbours in time. Only
+`concordance` has a limit: 2.5 units.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+import time
+
+import numba
+import numpy as np
+import scipy
+import sklearn
+from scipy.stats import kendalltau
+from sklearn.metrics import ndcg_score, roc_auc_score
+
+from rankwise import metrics
+from rankwise.order import concordant_pairs
+from rankwise.preferences import Preferences
+from rankwise.queries import Queries
+from rankwise.threads import n_threads
+
+UNIT = "numpy.argsort(kind='stable')"
+LIMIT = 2.5
+
+
+def cases(m: int) -> dict:
+    """Name -> what to time; the first is the unit of all others."""
+    rng = np.random.default_rng(0)
+    y = rng.normal(size=m)
+    s = y + rng.normal(size=m)
+    grades = np.digitize(y, [0.0, 0.7, 1.4, 2.0]).astype(float)
+    positive = y > 1
+    qid = rng.permutation(np.arange(m) // 100)
+    winner = rng.integers(m, size=m)
+    preferences = Preferences(winner, (winner + rng.integers(1, m, size=m)) % m)
+
+    cv_queries = Queries.from_labels(np.repeat(np.arange(500), 20), 10_000)
+    cv_y, cv_S = rng.normal(size=10_000), rng.normal(size=(10_000, 31))
+    return {
+        UNIT: lambda: np.argsort(s, kind="stable"),
+        "numpy.argsort()": lambda: np.argsort(s),
+        "concordance": lambda: metrics.concordance(y, s),
+        "concordance, rounded s": lambda: metrics.concordance(y, np.round(s, 1)),
+        "concordance, 5 grades": lambda: metrics.concordance(grades, s),
+        "concordance, 100 items a query": lambda: metrics.concordance(y, s, qid),
+        "auc": lambda: metrics.auc(positive, s),
+        "auc, scikit-learn": lambda: roc_auc_score(positive, s),
+        "kendall_tau_b": lambda: metrics.kendall_tau_b(y, s),
+        "kendall_tau_b, SciPy": lambda: kendalltau(y, s),
+        "misranking": lambda: metrics.misranking(y, s),
+        "mean_squared_difference": lambda: metrics.mean_squared_difference(y, s),
+        "mean_absolute_difference": lambda: metrics.mean_absolute_difference(y, s),
+        "pair_cost HR": lambda: metrics.pair_cost(y, s, "HR"),
+        "pair_cost HMP, power 2": lambda: metrics.pair_cost(y, s, "HMP", power=2),
+        "pair_cost SVR": lambda: metrics.pair_cost(y, s, "SVR", epsilon=0.1),
+        "preference_error, as many pairs": lambda: metrics.preference_error(preferences, s),
+        "ndcg": lambda: metrics.ndcg(grades, s),
+        "ndcg, scikit-learn": lambda: ndcg_score([grades], [s]),
+        "ndcg, 100 items a query": lambda: metrics.ndcg(grades, s, qid),
+        "average_precision": lambda: metrics.average_precision(positive, s),
+        "500 queries x 20 items x 31 columns": lambda: concordant_pairs(cv_y, cv_S, cv_queries),
+    }
+
+
+def seconds_of(timed: dict, rounds: int) -> dict[str, np.ndarray]:
+    """Seconds of every case in every round, after one round that compiles and warms up."""
+    seconds = np.empty((rounds + 1, len(timed)))
+    for row in seconds:
+        for column, run in enumerate(timed.values()):
+            start = time.perf_counter()
+            run()
+            row[column] = time.perf_counter() - start
+    return dict(zip(timed, seconds[1:].T))
+
+
+def main() -> None:
+    m = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
+    print(f"{platform.machine()}, {os.cpu_count()} processors, {n_threads()} threads")
+    print(
+        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}"
+    )
+    print(f"{m:,} items; median of {rounds} rounds [fastest, slowest]; unit: {UNIT}\n")
+    print(f"{'':36}{'milliseconds':>26}{'units':>24}")
+    seconds = seconds_of(cases(m), rounds)
+    for name, times in seconds.items():
+        line = f"{name:36}"
+        for values, digits in ((1e3 * times, 1), (times / seconds[UNIT], 2)):
+            low, median, high = np.quantile(values, [0, 0.5, 1])
+            line += f"{median:9.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]".rjust(25)
+        print(line)
+    ratio = np.median(seconds["concordance"] / seconds[UNIT])
+    verdict = "within" if ratio <= LIMIT else "BEYOND"
+    print(f"\nconcordance: {ratio:.2f} units, {verdict} the limit of {LIMIT}")
+
+
+if __name__ == "__main__":
+    main()
