@@ -1,0 +1,20 @@
+"""rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
+
+from rankwise import metrics
+from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
+from rankwise.learners.rank_rls import RLS, RankRLS
+from rankwise.preferences import Preferences
+from rankwise.spaces.kernel_map import KernelMap
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "RLS",
+    "InvalidKernel",
+    "KernelMap",
+    "Preferences",
+    "RankRLS",
+    "TooLarge",
+    "UndefinedMetric",
+    "metrics",
+]

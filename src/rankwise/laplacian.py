@@ -1,0 +1,374 @@
+"""Laplacians L = R Rᵀ of preference graphs as operators: complete, tie-free, weighted, explicit.
+
+Every quadratic ranking problem reads fᵀLf − 2fᵀRβ + λ‖w‖². All that the solvers and hold-outs
+ever need is R, in O(m) a column, so the graph of all pairs in a query is never formed.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numba import njit
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
+
+from rankwise.queries import Queries
+from rankwise.threads import over_ranges
+
+CHUNK_BYTES = 4e6
+
+
+class ScoreLaplacian:
+    """Pairs of a query that fall in different tie classes, pair (i, j) weighing c_q v_i v_j.
+
+    With V_q and V_k the weights of a query and of a tie class, D = diag(v):
+
+        L = D^½ [ Σ_k c (V_q − V_k) E_k  +  c V_q (P_q − û û ᵀ) ] D^½
+
+    where P_q projects on the span of the classes' √v, û is √v normalised over the query and
+    E_k the rest of class k: the Laplacian of a complete multipartite graph has eigenvalue
+    V_q − V_k inside a class and V_q between classes. So R = D^½ [...]^½ in closed form, O(m).
+    Ties kept are classes of one item each: L = ⊕ c (V D − v vᵀ), equation 25 of Pahikkala et al.
+    """
+
+    def __init__(self, order, class_starts, query_classes, weight, scale):
+        self.order = order
+        self.class_starts = class_starts
+        self.query_classes = query_classes
+        self.weight = weight
+        self.scale = scale
+        self.query_starts = class_starts[query_classes]
+        self.root_weight = np.sqrt(weight)
+        ordered = weight[order]
+        self.class_weight = np.add.reduceat(ordered, class_starts[:-1])
+        self.query_weight = np.add.reduceat(ordered, self.query_starts[:-1])
+        self._ones = np.ones(len(weight))
+
+    @cached_property
+    def _query_of_place(self) -> np.ndarray:
+        return np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
+
+    @cached_property
+    def _query_of_item(self) -> np.ndarray:
+        query = np.empty(len(self.order), dtype=np.intp)
+        query[self.order] = self._query_of_place
+        return query
+
+    @classmethod
+    def keeping_ties(cls, queries: Queries, weight, scale) -> ScoreLaplacian:
+        items = np.arange(queries.n_items + 1)
+        return cls(queries.order, items, queries.starts, weight, scale)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.weight)
+
+    @property
+    def rank(self) -> int:
+        """Rows of the space that R maps from; here row i belongs to item i."""
+        return len(self.weight)
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """c_q V_q, the eigenvalue of each query's block between its classes."""
+        return self.scale * self.query_weight
+
+    def factor(self, Y: np.ndarray) -> np.ndarray:
+        """R Y."""
+        return self._half(Y, self._ones, self.root_weight)
+
+    def factor_t(self, X: np.ndarray) -> np.ndarray:
+        """Rᵀ X: rows centred by query and scaled."""
+        return self._half(X, self.root_weight, self._ones)
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        """L X."""
+        return self.factor(self.factor_t(X))
+
+    def rows_of(self, items: np.ndarray) -> np.ndarray:
+        """Rows of R's space that belong to whole blocks given by their items."""
+        return items
+
+    def closure(self, items: np.ndarray) -> np.ndarray:
+        """The items together with all that pairs connect them to, in ascending order."""
+        touched = np.isin(self._query_of_place, self._query_of_item[items])
+        return np.sort(self.order[touched])
+
+    def _half(self, X: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+        Z = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)
+        out = np.empty_like(Z)
+        n_queries, columns = len(self.scale), Z.shape[1]
+        by_query = n_queries >= 4
+
+        def task(low, high):
+            queries = (low, high) if by_query else (0, n_queries)
+            span = (0, columns) if by_query else (low, high)
+            self._run(Z, before, after, *queries, *span, -1, out)
+
+        over_ranges(task, n_queries if by_query else columns, work=Z.size)
+        return out.reshape(X.shape)
+
+    def _run(self, Z, before, after, low, high, first, last, base, out) -> None:
+        _half_rows(
+            Z,
+            before,
+            after,
+            self.root_weight,
+            self.order,
+            self.class_starts,
+            self.query_classes,
+            self.class_weight,
+            self.query_weight,
+            self.scale,
+            low,
+            high,
+            first,
+            last,
+            base,
+            out,
+        )
+
+    def gram(self, F, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        """(FᵀLF, Fᵀb) in O(m n²) time and O(n²) extra memory; F dense or CSR."""
+        if sparse.issparse(F):
+            return self._sparse_gram(F), np.asarray(F.T @ target.b)
+        beta = target.beta
+        m, n = F.shape
+        F = np.ascontiguousarray(F)
+        G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
+        rows = max(256, int(CHUNK_BYTES / (8 * n)))
+        for low, high in _query_chunks(self.query_starts, rows):
+            start, stop = self.query_starts[low], self.query_starts[high]
+            A = np.empty((stop - start, n))
+
+            def task(first, last, A=A, start=start, low=low):
+                span = (low + first, low + last, 0, n, start)
+                self._run(F, self.root_weight, self._ones, *span, A)
+
+            over_ranges(task, high - low, work=A.size)
+            G += A.T @ A
+            moments += A.T @ beta[self.order[start:stop]]
+        return G, moments
+
+    def _sparse_gram(self, F) -> np.ndarray:
+        class_sizes = np.diff(self.class_starts)
+        classes = np.repeat(np.arange(len(class_sizes)), class_sizes)
+        queries = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
+        v, tied = self.weight[self.order], class_sizes[classes] > 1
+        own_class = np.where(tied, self.class_weight[classes], 0.0)
+        diagonal = self.scale[queries] * v * (self.query_weight[queries] - own_class)
+        rows = F[self.order]
+        G = rows.T @ sparse.diags_array(diagonal) @ rows
+        for groups, factor, sign in ((queries, v, -1.0), (classes, v * tied, 1.0)):
+            root = np.sqrt(self.scale[queries]) * factor
+            sums = sparse.csr_array((root, (groups, np.arange(len(v))))) @ rows
+            G = G + sign * (sums.T @ sums)
+        return np.asarray(G.todense())
+
+
+@njit(cache=True, nogil=True)
+def _half_rows(
+    Z,
+    before,
+    after,
+    root,
+    order,
+    class_starts,
+    query_classes,
+    class_weight,
+    query_weight,
+    scale,
+    low,
+    high,
+    first,
+    last,
+    base,
+    out,
+):
+    """after · M^½ (before · Z) for queries low..high, columns first..last, M as in the class.
+
+    Rows are written to their items' places, or with base ≥ 0 to their places in `order` − base.
+    """
+    width = last - first
+    total, within = np.empty(width), np.empty(width)
+    for q in range(low, high):
+        V = query_weight[q]
+        between = np.sqrt(scale[q] * V)
+        total[:] = 0.0
+        for place in range(class_starts[query_classes[q]], class_starts[query_classes[q + 1]]):
+            i = order[place]
+            factor = root[i] * before[i]
+            for j in range(width):
+                total[j] += factor * Z[i, first + j]
+        if V > 0:
+            total /= V
+        for k in range(query_classes[q], query_classes[q + 1]):
+            tied = class_starts[k + 1] - class_starts[k] > 1
+            inside = between
+            if tied:
+                inside = np.sqrt(scale[q] * max(V - class_weight[k], 0.0))
+                within[:] = 0.0
+                for place in range(class_starts[k], class_starts[k + 1]):
+                    i = order[place]
+                    factor = root[i] * before[i]
+                    for j in range(width):
+                        within[j] += factor * Z[i, first + j]
+                if class_weight[k] > 0:
+                    within /= class_weight[k]
+            for place in range(class_starts[k], class_starts[k + 1]):
+                i = order[place]
+                row = i if base < 0 else place - base
+                if tied:
+                    for j in range(width):
+                        mean = root[i] * within[j]
+                        value = inside * (before[i] * Z[i, first + j] - mean)
+                        value += between * (mean - root[i] * total[j])
+                        out[row, first + j] = after[i] * value
+                else:
+                    for j in range(width):
+                        value = before[i] * Z[i, first + j] - root[i] * total[j]
+                        out[row, first + j] = after[i] * between * value
+
+
+def _query_chunks(starts: np.ndarray, rows: int):
+    """Ranges of whole queries holding about `rows` items each."""
+    low = 0
+    while low < len(starts) - 1:
+        high = int(np.searchsorted(starts, starts[low] + rows, side="right")) - 1
+        high = max(high, low + 1)
+        yield low, high
+        low = high
+
+
+class PointLaplacian:
+    """L = diag(v): no pairs at all, the pointwise squared loss of RLS; R = diag(√v)."""
+
+    def __init__(self, weight: np.ndarray):
+        self.root_weight = np.sqrt(weight)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.root_weight)
+
+    @property
+    def rank(self) -> int:
+        return len(self.root_weight)
+
+    def factor(self, Y):
+        return (self.root_weight * Y.T).T
+
+    factor_t = factor
+
+    def apply(self, X):
+        return self.factor(self.factor(X))
+
+    def rows_of(self, items):
+        return items
+
+    def closure(self, items):
+        return np.sort(items)
+
+    def gram(self, F, target):
+        unit = bool(np.all(self.root_weight == 1.0))
+        if sparse.issparse(F):
+            A = F if unit else sparse.diags_array(self.root_weight) @ F
+            return np.asarray((A.T @ A).todense()), np.asarray(F.T @ target.b)
+        A = F if unit else self.factor(F)
+        return A.T @ A, A.T @ target.beta
+
+
+class GraphLaplacian:
+    """An explicit graph: L sparse, its factor R found one connected component at a time.
+
+    apply costs O(edges). R costs O(Σ component³) once, when first asked for: only dual solutions
+    and hold-outs need it.
+    """
+
+    def __init__(self, L: sparse.csr_array):
+        self.L = L
+
+    @property
+    def n_items(self) -> int:
+        return self.L.shape[0]
+
+    @property
+    def rank(self) -> int:
+        return self.R.shape[1]
+
+    @property
+    def R(self) -> sparse.csr_array | np.ndarray:
+        return self._factorized[0]
+
+    @cached_property
+    def component(self) -> np.ndarray:
+        return connected_components(self.L, directed=False)[1]
+
+    @cached_property
+    def _factorized(self):
+        """R with orthogonal columns, the component and the squared norm of each column."""
+        members = Queries(self.component, np.arange(self.component.max() + 1))
+        rows, columns, values, owner, squared = [], [], [], [], []
+        for c in np.flatnonzero(members.sizes > 1):
+            items = members.members(c)
+            eigenvalues, Q = np.linalg.eigh(self.L[items][:, items].toarray())
+            kept = eigenvalues > len(items) * np.finfo(float).eps * eigenvalues[-1]
+            first = len(owner)
+            owner += [c] * int(kept.sum())
+            squared += list(eigenvalues[kept])
+            rows.append(np.repeat(items, len(owner) - first))
+            columns.append(np.tile(np.arange(first, len(owner)), len(items)))
+            values.append((Q[:, kept] * np.sqrt(eigenvalues[kept])).ravel())
+        shape = (self.n_items, len(owner))
+        if not rows:
+            return np.zeros(shape), np.zeros(0, dtype=int), np.zeros(0)
+        place = (np.concatenate(rows), np.concatenate(columns))
+        R = sparse.csr_array((np.concatenate(values), place), shape=shape)
+        dense = R.nnz > 0.1 * shape[0] * shape[1]
+        return (R.toarray() if dense else R), np.array(owner), np.array(squared)
+
+    def factor(self, Y):
+        return self.R @ Y
+
+    def factor_t(self, X):
+        return self.R.T @ X
+
+    def apply(self, X):
+        return self.L @ X
+
+    def rows_of(self, items):
+        return np.flatnonzero(np.isin(self._factorized[1], self.component[items]))
+
+    def closure(self, items):
+        return np.flatnonzero(np.isin(self.component, self.component[items]))
+
+    def gram(self, F, target):
+        G = F.T @ (self.L @ F)
+        return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
+
+    def solve_factor(self, b: np.ndarray) -> np.ndarray:
+        """β with R β = b, for b in the range of L."""
+        return (self.R.T @ b) / self._factorized[2][:, None]
+
+
+@dataclass
+class Target:
+    """The linear term b = R β of the objective, one column an output.
+
+    Given as `scores` s with b = L s, or as b itself; the other forms follow when asked for.
+    """
+
+    laplacian: ScoreLaplacian | PointLaplacian | GraphLaplacian
+    scores: np.ndarray | None = None
+    given: np.ndarray | None = None
+
+    @cached_property
+    def beta(self) -> np.ndarray:
+        if self.scores is not None:
+            return self.laplacian.factor_t(self.scores)
+        return self.laplacian.solve_factor(self.given)
+
+    @cached_property
+    def b(self) -> np.ndarray:
+        return self.given if self.given is not None else self.laplacian.apply(self.scores)

@@ -1,0 +1,227 @@
+"""The shell around quadratic problems: one fit, one path, all hold-outs, for any supervision."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.holdout import QuadraticFit, Supervision
+from rankwise.kernels import check_kernel_name
+from rankwise.learners.base import Ranker
+from rankwise.queries import Queries
+from rankwise.solvers.krylov import conjugate_gradients
+from rankwise.spaces.space import build_space
+from rankwise.validation import check_choice, check_index, check_positive
+
+SOLVERS = {
+    "auto": "cg for sparse linear data too large to decompose, else spectral",
+    "spectral": "one symmetric eigendecomposition; exact",
+    "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
+}
+DECOMPOSABLE = 3000
+"""Sparse data with more items and features than this go to conjugate gradients."""
+
+
+class QuadraticRanker(Ranker):
+    """Learners whose objective is Σ (squared differences) + alpha‖f‖²."""
+
+    def _check_parameters(self) -> None:
+        check_positive("alpha", self.alpha)
+        check_positive("tol", self.tol)
+        check_positive("max_iter", self.max_iter)
+        check_choice("solver", self.solver, SOLVERS)
+        check_kernel_name(self.kernel)
+
+    def _fit_problem(self, X, supervision: Supervision, single_output: bool):
+        """Solve for alpha and set the fitted attributes."""
+        self._X, self._supervision, self._single_output = X, supervision, single_output
+        self._space = self._fits = None
+        if self._uses_cg(X):
+            solution = self._fit_cg(X, supervision)
+        else:
+            self.n_iter_ = 1
+            solution = self._solve_path([self.alpha])[0]
+        self._set_model(solution)
+        return self
+
+    def _uses_cg(self, X) -> bool:
+        if self.solver == "cg" and (self.kernel != "linear" or self.basis is not None):
+            raise ValueError('solver="cg" works on linear kernels without basis=.')
+        plain = self.kernel == "linear" and self.basis is None
+        large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
+        return self.solver == "cg" or (self.solver == "auto" and plain and large)
+
+    def _fit_cg(self, X, supervision, alpha=None, start=None) -> np.ndarray:
+        groups = supervision.groups()
+        w = np.empty((X.shape[1], sum(len(columns) for columns, _ in groups)))
+        self.n_iter_ = 0
+        for columns, part in groups:
+            w[:, columns], iterations = conjugate_gradients(
+                X,
+                part.quadratic(),
+                self.alpha if alpha is None else alpha,
+                tol=self.tol,
+                max_iter=self.max_iter,
+                start=None if start is None else start[:, columns],
+            )
+            self.n_iter_ = max(self.n_iter_, iterations)
+        return w
+
+    def _decomposed(self) -> list[tuple[np.ndarray, QuadraticFit]]:
+        """The groups of outputs and their problems, decomposed once."""
+        if self._fits is None:
+            if self._supervision is None:
+                raise ValueError(
+                    "partial_fit keeps sums, not items: use fit for hold-outs and paths."
+                )
+            self._space = build_space(
+                self._X, self.kernel, self._kernel_parameters(), self.basis, self.random_state
+            )
+            matrix = self._space.matrix
+            groups = self._supervision.groups()
+            self._fits = [(columns, QuadraticFit(matrix, part)) for columns, part in groups]
+        return self._fits
+
+    def _by_output(self, compute) -> np.ndarray:
+        """compute(fit) for each group of outputs, joined along the last axis."""
+        parts = [(columns, compute(fit)) for columns, fit in self._decomposed()]
+        k = sum(len(columns) for columns, _ in parts)
+        out = np.empty((*parts[0][1].shape[:-1], k))
+        for columns, values in parts:
+            out[..., columns] = values
+        return out
+
+    def _solve_path(self, alphas) -> np.ndarray:
+        """(a, model dimensions, k)."""
+        solutions = self._by_output(lambda fit: fit.spectrum.path(alphas))
+        return np.stack([self._space.to_model(solution) for solution in solutions])
+
+    def _set_model(self, solution: np.ndarray) -> None:
+        single = self._single_output
+        if self._space is None or self._space.is_linear:
+            self.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)
+        else:
+            self.dual_coef_ = solution[:, 0] if single else solution
+        if self._space is not None and hasattr(self._space, "basis_index"):
+            self.basis_index_ = self._space.basis_index
+            self._X_basis = self._space.X_basis
+
+    def path(self, alphas) -> np.ndarray:
+        """Coefficients for every alpha from one decomposition, in the order given.
+
+        (a, n) or (a, k, n) as `coef_` for the linear kernel, (a, r) or (a, r, k) as `dual_coef_`
+        for others. After a fit by conjugate gradients each alpha starts from the one before.
+        """
+        check_is_fitted(self)
+        alphas = _check_alphas(alphas)
+        if self._fits is None and self._supervision is not None and self._uses_cg(self._X):
+            found, start = np.empty((len(alphas), *self._shape_of_cg())), None
+            for place in np.argsort(-alphas):
+                start = self._fit_cg(self._X, self._supervision, alphas[place], start)
+                found[place] = start
+        else:
+            found = self._solve_path(alphas)
+        if self._single_output:
+            return found[..., 0]
+        return found.swapaxes(1, 2) if self.kernel == "linear" else found
+
+    def _shape_of_cg(self) -> tuple[int, int]:
+        return self._X.shape[1], np.atleast_2d(self.coef_).shape[0]
+
+    def _outputs(self, values: np.ndarray) -> np.ndarray:
+        return values[..., 0] if self._single_output else values
+
+    def holdout(self, index) -> np.ndarray:
+        """Predictions for the training items `index` by the model trained without them.
+
+        Equal to refitting with the same alpha, basis items among them removed. O(|U|³ + |U|² r)
+        where they are whole queries, where the loss is pointwise or where one query has all its
+        pairs; else one refit of the queries they touch.
+        """
+        check_is_fitted(self)
+        index = check_index(index, self._n_training_items())
+        return self._outputs(self._by_output(lambda fit: fit.without(index, [self.alpha])[0]))
+
+    def leave_one_out(self) -> np.ndarray:
+        """(m,) or (m, k): each item predicted by the model trained without it.
+
+        O(m r) in all for a pointwise loss or a single query with all its pairs, O(Σ m_q³) with
+        queries; O(m_q³) an item for other costs.
+        """
+        check_is_fitted(self)
+        self._n_training_items()
+        return self._outputs(self._by_output(lambda fit: fit.leave_each_out(self.alpha)))
+
+    def leave_query_out(self) -> np.ndarray:
+        """(m,) or (m, k): each item predicted by the model trained without its whole query.
+
+        Equation 33 of Pahikkala et al. 2009: O(Σ m_q³ + m_q² r) in all.
+        """
+        check_is_fitted(self)
+        self._n_training_items()
+        queries = self._supervision.queries
+        if len(queries) < 2:
+            raise ValueError("leave_query_out needs a model fitted with qid of two or more queries.")
+        out = self._by_output(lambda fit: fit.leave_groups_out(list(queries), [self.alpha])[0])
+        return self._outputs(out)
+
+    def leave_pair_out(self, pairs=None) -> np.ndarray:
+        """(p, 2) or (p, 2, k): both items of each pair predicted by the model trained without them.
+
+        Default: every pair i < j in row order, with queries only pairs of the same query. One
+        query with all its pairs: O(1) a pair after one matrix (equations 36 to 39), O(r) a pair
+        where weights differ; with queries the same for each query's block. Tie-free and unit
+        costs of r score levels: O(1) a pair after r(r + 1)/2 such matrices. Relative cost and
+        explicit preferences: O(m_q³) a pair. Pairs that take basis items along: O(r) each.
+        """
+        check_is_fitted(self)
+        m = self._n_training_items()
+        if pairs is None:
+            pairs = pairs_within(self._supervision.queries)
+        else:
+            pairs = _check_pairs(pairs, m)
+        return self._outputs(self._by_output(lambda fit: fit.leave_pairs_out(pairs, self.alpha)))
+
+    def _n_training_items(self) -> int:
+        self._decomposed()
+        return self._X.shape[0]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def pairs_within(queries: Queries) -> np.ndarray:
+    """(p, 2) every pair i < j of the same query, in row order."""
+    blocks = []
+    for members in queries:
+        items = np.sort(members)
+        i, j = np.triu_indices(len(items), 1)
+        blocks.append(np.column_stack((items[i], items[j])))
+    pairs = np.concatenate(blocks)
+    return pairs if len(queries) == 1 else pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
+
+
+def _check_pairs(pairs, n_items: int) -> np.ndarray:
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be an integer array (p, 2), got shape {pairs.shape}.")
+    outside = (pairs < 0) | (pairs >= n_items)
+    if outside.any():
+        row = int(np.argmax(outside.any(axis=1)))
+        raise ValueError(f"pairs[{row}] = {pairs[row]} is not within rows 0 to {n_items - 1}.")
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        row = int(np.argmax(pairs[:, 0] == pairs[:, 1]))
+        raise ValueError(f"pairs[{row}] names item {pairs[row, 0]} twice.")
+    return pairs.astype(np.int64)
+
+
+def _check_alphas(alphas) -> np.ndarray:
+    alphas = np.atleast_1d(np.asarray(alphas, dtype=float))
+    if alphas.ndim != 1 or not len(alphas):
+        raise ValueError("alphas must be a non-empty one-dimensional array.")
+    for alpha in alphas:
+        check_positive("every alpha", alpha)
+    return alphas

@@ -1,0 +1,185 @@
+"""Quadratic problems after one symmetric eigendecomposition: every λ, every output, every hold-out.
+
+With L = R Rᵀ, b = R β and A = Rᵀ F the objective is ridge regression of β on A. Both sides of it
+end in the same three pieces, f = P D c with D = diag 1/(Λ + λ):
+
+    primal   AᵀA = V Λ Vᵀ      P = F V      B = A V      c = Bᵀβ      w = V D c
+    dual     A Aᵀ = U Λ Uᵀ     P = K R U    B = U        c = Bᵀβ      a = R U D c
+
+(section 3.2 of Pahikkala et al. 2009, without its non-symmetric eigenproblem). The residual
+operator of the ridge problem is J − H = J − B D Bᵀ (primal) = λ B D Bᵀ (dual), J the identity.
+
+In a single query with all pairs (`centred`) the problem is ridge regression with an unpenalised
+intercept; there J = I − û ûᵀ, which lets items leave one by one: see rankwise.holdout.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import numpy as np
+
+from rankwise.laplacian import ScoreLaplacian
+from rankwise.supervision import Quadratic
+
+
+def intercept_direction(laplacian: ScoreLaplacian) -> np.ndarray:
+    """û: √v normalised, the one direction that a single query's L ignores."""
+    return laplacian.root_weight / np.sqrt(laplacian.query_weight[0])
+
+
+class Spectrum:
+    """λ-free state of one quadratic problem; see the module's docstring for the names."""
+
+    eigenvalues: np.ndarray
+    moments: np.ndarray
+
+    def __init__(self, quadratic: Quadratic, offset=None, centred: bool = False):
+        self.quadratic = quadratic
+        self.offset = offset
+        self.centre = intercept_direction(quadratic.laplacian) if centred else None
+
+    @cached_property
+    def beta(self) -> np.ndarray:
+        """Target in R's space, less what the offset (scores known beforehand) explains."""
+        beta = self.quadratic.target.beta
+        if self.offset is None:
+            return beta
+        return beta - self.quadratic.laplacian.factor_t(self.offset)
+
+    def resolvent(self, alpha: float, normals=None, values=0.0) -> Resolvent:
+        return Resolvent(1.0 / (self.eigenvalues + alpha), self.rotate(normals), values)
+
+    def solutions(self, alphas) -> np.ndarray:
+        """D c for every alpha, (a, r, k)."""
+        D = 1.0 / (self.eigenvalues[None, :] + np.asarray(alphas)[:, None])
+        return D[:, :, None] * self.moments[None]
+
+    def path(self, alphas) -> np.ndarray:
+        """Coefficients for every alpha, (a, dimensions, k), at one matrix product."""
+        Y = self.solutions(alphas)
+        a, r, k = Y.shape
+        return self.expand(Y.transpose(1, 0, 2).reshape(r, a * k)).reshape(-1, a, k).swapaxes(0, 1)
+
+    def fitted(self, alphas) -> np.ndarray:
+        """Scores of the training items for every alpha, (a, m, k), without the offset."""
+        Y = self.solutions(alphas)
+        a, r, k = Y.shape
+        F = self.P @ Y.transpose(1, 0, 2).reshape(r, a * k)
+        return F.reshape(-1, a, k).swapaxes(0, 1)
+
+
+class PrimalSpectrum(Spectrum):
+    """O(m n² + n³), then O(n k) a λ."""
+
+    def __init__(self, F, quadratic: Quadratic, offset=None, centred=False, gram=None):
+        super().__init__(quadratic, offset, centred)
+        self.F = F
+        G, moments = gram or quadratic.laplacian.gram(F, quadratic.target)
+        if offset is not None:
+            moments = moments - F.T @ quadratic.laplacian.apply(offset)
+        eigenvalues, self.V = np.linalg.eigh(G)
+        self.eigenvalues = np.maximum(eigenvalues, 0.0)
+        self.moments = self.V.T @ moments
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        return np.asarray(self.F @ self.V)
+
+    @cached_property
+    def B(self) -> np.ndarray:
+        return self.quadratic.laplacian.factor_t(self.P)
+
+    def expand(self, Y: np.ndarray) -> np.ndarray:
+        """Weights w = V Y."""
+        return self.V @ Y
+
+    def rotate(self, normals):
+        return None if normals is None or not normals.shape[1] else self.V.T @ normals
+
+    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+        """(J − H) on the given rows."""
+        B = self.B[rows]
+        block = -(B @ resolvent.apply(B.T))
+        block.flat[:: len(block) + 1] += 1.0
+        if self.centre is not None:
+            block -= np.outer(self.centre[rows], self.centre[rows])
+        return block
+
+    def residual_diagonal(self, alpha: float) -> np.ndarray:
+        """The diagonal of J − H."""
+        diagonal = 1.0 - self.B**2 @ (1.0 / (self.eigenvalues + alpha))
+        return diagonal if self.centre is None else diagonal - self.centre**2
+
+    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+        """β − B D c on the given rows."""
+        return self.beta[rows] - self.B[rows] @ solution
+
+
+class DualSpectrum(Spectrum):
+    """O(m³), then O(m k) a λ (and O(m²) for coefficients)."""
+
+    def __init__(self, K: np.ndarray, quadratic: Quadratic, offset=None, centred=False):
+        super().__init__(quadratic, offset, centred)
+        self.K = K
+        R = quadratic.laplacian
+        A = R.factor_t(np.ascontiguousarray(R.factor_t(K).T))
+        if self.centre is not None:
+            # lifted above the rest of the spectrum, û comes out as the last eigenvector
+            above = np.abs(A).sum(axis=1).max(initial=0.0) + 1.0
+            A += above * np.outer(self.centre, self.centre)
+        eigenvalues, self.B = np.linalg.eigh(A)
+        if self.centre is not None:
+            eigenvalues, self.B = eigenvalues[:-1], self.B[:, :-1]
+        self.eigenvalues = np.maximum(eigenvalues, 0.0)
+        self.moments = self.B.T @ self.beta
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        return self.K @ self.quadratic.laplacian.factor(self.B)
+
+    def expand(self, Y: np.ndarray) -> np.ndarray:
+        """Dual coefficients a = R U Y."""
+        return self.quadratic.laplacian.factor(self.B @ Y)
+
+    def rotate(self, normals):
+        return None
+
+    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+        B = self.B[rows]
+        return alpha * (B @ resolvent.apply(B.T))
+
+    def residual_diagonal(self, alpha: float) -> np.ndarray:
+        return self.B**2 @ (alpha / (self.eigenvalues + alpha))
+
+    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+        return alpha * (self.B[rows] @ solution)
+
+
+class Resolvent:
+    """D = diag 1/(Λ + λ), or the same under the constraints Nᵀw = −values (N in eigenvectors).
+
+    The constraints remove held-out basis items from a reduced set: D − E Eᵀ with
+    E = D N (NᵀDN)^(−½), an update of rank |H|.
+    """
+
+    def __init__(self, D: np.ndarray, normals=None, values=0.0):
+        self.D = D[:, None]
+        self.normals = normals
+        self.values = values
+        if normals is not None:
+            half = np.linalg.cholesky(normals.T @ (self.D * normals))
+            self.E = np.linalg.solve(half, (self.D * normals).T).T
+            self.half = half
+
+    def apply(self, Y: np.ndarray) -> np.ndarray:
+        if self.normals is None:
+            return self.D * Y
+        return self.D * Y - self.E @ (self.E.T @ Y)
+
+    def solve(self, moments: np.ndarray) -> np.ndarray:
+        """The constrained minimiser's coordinates for moments c."""
+        solution = self.apply(moments)
+        if self.normals is not None and np.any(self.values):
+            solution = solution - self.E @ np.linalg.solve(self.half, self.values)
+        return solution

@@ -1,0 +1,59 @@
+"""Φ as the solvers see it: a feature matrix or a Gram matrix over the training items."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.solvers.spectral import DualSpectrum, PrimalSpectrum
+
+
+class Features:
+    """Items as rows of F; a model is a weight vector w.
+
+    `normals_of(items)` gives (N, values): a model without those items must satisfy Nᵀw = −values.
+    Only reduced sets have any: items in the basis (`in_basis`) take their kernel functions along.
+    """
+
+    def __init__(self, F, normals_of=None, in_basis=None):
+        self.F = F
+        self.normals_of = normals_of or (lambda items: (None, 0.0))
+        self.in_basis = np.zeros(F.shape[0], dtype=bool) if in_basis is None else in_basis
+
+    @property
+    def n_items(self) -> int:
+        return self.F.shape[0]
+
+    def spectrum(self, quadratic, offset=None, centred=False) -> PrimalSpectrum:
+        return PrimalSpectrum(self.F, quadratic, offset, centred)
+
+    def take(self, items) -> Features:
+        return Features(self.F[items])
+
+    def scores(self, items, seen, w) -> np.ndarray:
+        """Scores of `items` by weights w (`seen` is for Gram matrices)."""
+        return np.asarray(self.F[items] @ w)
+
+
+class Gram:
+    """Items by their kernel matrix K; a model is a vector a of dual coefficients."""
+
+    def __init__(self, K: np.ndarray):
+        self.K = K
+        self.in_basis = np.zeros(len(K), dtype=bool)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.K)
+
+    def normals_of(self, items):
+        return None, 0.0
+
+    def spectrum(self, quadratic, offset=None, centred=False) -> DualSpectrum:
+        return DualSpectrum(self.K, quadratic, offset, centred)
+
+    def take(self, items) -> Gram:
+        return Gram(self.K[np.ix_(items, items)])
+
+    def scores(self, items, seen, a) -> np.ndarray:
+        """Scores of `items` by coefficients a of the items `seen`."""
+        return self.K[np.ix_(items, seen)] @ a

@@ -1,0 +1,61 @@
+"""Slow, obvious versions of quadratic ranking: enumerate pairs, form matrices, solve."""
+
+import numpy as np
+
+
+def enumerate_pairs(y, qid=None, weight=None, loss="magnitude", ties="keep", by_query=False):
+    """(h, j, z, w²) for every unordered pair of a query once, h the better one."""
+    m = len(y)
+    qid = [0] * m if qid is None else list(qid)
+    weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
+    found = []
+    for label in set(qid):
+        items = [i for i in range(m) if qid[i] == label]
+        rows = []
+        for a, i in enumerate(items):
+            for j in items[a + 1 :]:
+                h, l = (i, j) if y[i] >= y[j] else (j, i)
+                gap = y[h] - y[l]
+                if gap == 0 and not (loss == "magnitude" and ties == "keep"):
+                    continue
+                rows.append((h, l, gap, weight[i] * weight[j]))
+        total = sum(row[3] for row in rows)
+        for h, l, gap, pair_weight in rows:
+            z = 1.0 if loss == "unit" else gap
+            squared = pair_weight / gap**2 if loss == "relative" else pair_weight
+            if by_query:
+                squared = squared / total if total else 0.0
+            found.append((h, l, z, squared))
+    return found
+
+
+def laplacian_and_target(pairs, m):
+    """L = M Mᵀ and b = M N from the incidence matrix of equation 12, column by column."""
+    L, b = np.zeros((m, m)), np.zeros(m)
+    for h, l, z, squared in pairs:
+        e = np.zeros(m)
+        e[h], e[l] = 1.0, -1.0
+        L += squared * np.outer(e, e)
+        b += squared * z * e
+    return L, b
+
+
+def primal_solution(F, L, b, alpha):
+    """w of (FᵀLF + λI) w = Fᵀb, equation 28."""
+    return np.linalg.solve(F.T @ L @ F + alpha * np.eye(F.shape[1]), F.T @ b)
+
+
+def dual_solution(K, L, b, alpha):
+    """a of (LK + λI) a = b, equation 17."""
+    return np.linalg.solve(L @ K + alpha * np.eye(len(K)), b)
+
+
+def reduced_solution(K, basis, L, b, alpha):
+    """b_R of equation 41: (K_R L K_Rᵀ + λ K_RR) b = K_R b, by pseudo-inverse."""
+    K_MR, K_RR = K[:, basis], K[np.ix_(basis, basis)]
+    return np.linalg.pinv(K_MR.T @ L @ K_MR + alpha * K_RR, rcond=1e-13) @ (K_MR.T @ b)
+
+
+def objective(f, norm_squared, pairs, alpha):
+    """Σ w²(z − (f_h − f_j))² + α‖f‖²."""
+    return sum(w2 * (z - (f[h] - f[l])) ** 2 for h, l, z, w2 in pairs) + alpha * norm_squared
