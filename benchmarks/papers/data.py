@@ -33,7 +33,7 @@ def folder(name: str, path: str | os.PathLike | None = None) -> Path:
     found = root / name if path is None else Path(path)
     if not found.is_dir():
         raise MissingData(
-            f"{name}: no folder {os.path.relpath(found)}; set RANKWISE_DATA to the one that holds it."
+            f"{name}: no folder {os.path.relpath(found)}; set RANKWISE_DATA to the one above it."
         )
     return found
 
@@ -52,7 +52,7 @@ def ohsumed(path=None) -> Bunch:
 
 
 def letor_folds(part: np.ndarray):
-    """(train, validation, test) rows of each fold: test part i, validation i − 1, train the rest."""
+    """(train, validation, test) rows of each fold: test part i, validation i − 1, the rest."""
     for test in range(5):
         validation = (test - 1) % 5
         held_out = (part == test) | (part == validation)
