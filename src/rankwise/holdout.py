@@ -19,10 +19,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.pairs import solve_pairs
+from rankwise.pairs import agree, judge_pairs, solve_pairs
 from rankwise.solvers.spectral import Spectrum
 from rankwise.spaces.matrix import Features, Gram
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
+from rankwise.tie_free import TieFreeQuery
 
 Supervision = PointwiseScores | PairwiseScores | PairwisePreferences
 
@@ -56,7 +57,7 @@ class QuadraticFit:
         """(a, |U|, k) predictions for the items by the models trained without them."""
         closure = self.quadratic.laplacian.closure(items)
         if not len(items) or self._nothing_left(items):
-            return np.repeat(self._offset(items)[None], len(alphas), axis=0)
+            return np.repeat(self._prior(items)[None], len(alphas), axis=0)
         if len(closure) == len(items):
             rows = self.quadratic.laplacian.rows_of(items)
             return self._leave_rows_out(items, rows, alphas)
@@ -68,9 +69,18 @@ class QuadraticFit:
         return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
 
     def _nothing_left(self, items) -> bool:
-        return len(items) == self.n_items or (
-            self.centred and not np.delete(self.supervision.weight, items).any()
-        )
+        """No item, or in a single query with all pairs no pair, stays to learn from."""
+        if len(items) == self.n_items:
+            return True
+        return self.centred and np.count_nonzero(np.delete(self.supervision.weight, items)) < 2
+
+    def _prior(self, items) -> np.ndarray:
+        """Predictions where nothing is left to learn from: the offset, less removed basis items."""
+        normals, values = self.matrix.normals_of(items)
+        if normals is None or not np.any(values):
+            return self._offset(items)
+        w = -normals @ np.linalg.solve(normals.T @ normals, values)
+        return self._offset(items) + self.matrix.scores(items, None, w)
 
     def _offset(self, items) -> np.ndarray:
         if self.offset is None:
@@ -78,18 +88,11 @@ class QuadraticFit:
         return self.offset[items]
 
     def shifted(self, items, alphas) -> np.ndarray:
-        """λ cV/(c⁻V⁻): the λ at which leaving `items` of the single query is leave-rows-out.
-
-        Infinite where no pair is left, so that the prediction is that of the zero model.
-        """
-        weight = self.supervision.weight
-        V, V_left = weight.sum(), weight.sum() - weight[items].sum()
-        ratio = V / V_left
+        """λ cV/(c⁻V⁻): the λ at which leaving `items` of the single query is leave-rows-out."""
+        weight, left = self.supervision.weight, np.delete(self.supervision.weight, items)
+        ratio = weight.sum() / left.sum()
         if self.supervision.by_query:
-            pairs_left = V_left**2 - (weight**2).sum() + (weight[items] ** 2).sum()
-            if pairs_left <= 1e-12 * V_left**2:
-                return np.full(len(alphas), np.inf)
-            ratio *= pairs_left / (V**2 - (weight**2).sum())
+            ratio *= (left.sum() ** 2 - left @ left) / (weight.sum() ** 2 - weight @ weight)
         return np.asarray(alphas) * ratio
 
     def _leave_rows_out(self, items, rows, alphas) -> np.ndarray:
@@ -98,8 +101,6 @@ class QuadraticFit:
         P, B = spectrum.P[items], spectrum.B[rows]
         out = np.zeros((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
-            if not np.isfinite(alpha):
-                continue
             resolvent = spectrum.resolvent(alpha, normals, values)
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
@@ -161,116 +162,118 @@ class QuadraticFit:
         return Gram((covariance + covariance.T) / (2 * alpha)), self.without(items, [alpha])[0]
 
     def leave_each_out(self, alpha: float) -> np.ndarray:
-        """(m, k) predictions for every item by the model trained without it.
+        """(m, k) predictions for every item by the model trained without it."""
+        return self.leave_few_out(np.arange(self.n_items)[:, None], alpha)[:, 0]
 
-        Pointwise losses and a single query with all pairs: O(m r) in all. Several queries with
-        all pairs: O(m_q³) a query. Other costs: O(|T|³) an item, T the query.
+    def leave_few_out(self, held: np.ndarray, alpha: float) -> np.ndarray:
+        """(p, u, k) predictions for many hold-outs of u ≤ 2 items each, one row of `held` each.
+
+        Pointwise losses and a single query with all pairs: O(1) each after one m × m matrix (O(r)
+        where weights differ). Several queries: the same for each query's block. Ties dropped and
+        the unit cost: O(1) each after one matrix a type. Else, and where basis items or items of
+        several queries leave together: one by one.
         """
+        out = np.empty((*held.shape, self.n_outputs))
         if self.centred or isinstance(self.supervision, PointwiseScores):
-            return self._leave_each_free_out(alpha)
-        out = np.empty((self.n_items, self.n_outputs))
-        if self.supervision.keeps_ties and len(self.supervision.queries) > 1:
-            for members in self.supervision.queries:
-                items = np.sort(members)
-                out[items] = self.posterior(items, alpha).leave_each_out(1.0)
-            return out
-        for i in range(self.n_items):
-            out[i] = self.without(np.array([i]), [alpha])[0]
-        return out
-
-    def _leave_each_free_out(self, alpha) -> np.ndarray:
-        spectrum, in_basis = self.spectrum, self.matrix.in_basis
-        out = np.empty((self.n_items, self.n_outputs))
-        for i in np.flatnonzero(in_basis):
-            out[i] = self.without(np.array([i]), [alpha])[0]
-        weight = self.supervision.weight if self.centred else np.ones(self.n_items)
-        for lost in np.unique(weight[~in_basis]):
-            items = np.flatnonzero((weight == lost) & ~in_basis)
-            if self._nothing_left(items[:1]):
-                out[items] = self._offset(items)
-                continue
-            shifted = self.shifted(items[:1], [alpha])[0] if self.centred else alpha
-            if not np.isfinite(shifted):
-                out[items] = self._offset(items)
-                continue
-            solution = spectrum.solutions([shifted])[0]
-            D = 1.0 / (spectrum.eigenvalues + shifted)
-            leverage = (spectrum.P[items] * spectrum.B[items]) @ D
-            residuals = spectrum.residuals(items, solution, shifted)
-            change = (leverage / spectrum.residual_diagonal(shifted)[items])[:, None] * residuals
-            out[items] = spectrum.P[items] @ solution - change + self._offset(items)
-        return out
-
-    def leave_pairs_out(self, pairs: np.ndarray, alpha: float) -> np.ndarray:
-        """(p, 2, k) predictions for pairs by the models trained without both items.
-
-        A single query with all pairs: O(1) a pair after one m × m matrix, O(r) where weights
-        differ. Several queries: the same for each query's block. Other costs: O(|T|³) a pair,
-        T the query. Pairs of a pointwise loss: O(1) after one matrix.
-        """
-        out = np.empty((len(pairs), 2, self.n_outputs))
-        if self.centred or isinstance(self.supervision, PointwiseScores):
-            return self._leave_free_pairs_out(pairs, alpha)
-        if len(self.supervision.queries) > 1 and self.supervision.keeps_ties:
-            codes = self.supervision.queries.codes
-            split = codes[pairs[:, 0]] != codes[pairs[:, 1]]
-            for query in np.unique(codes[pairs[~split, 0]]):
-                chosen = np.flatnonzero((codes[pairs[:, 0]] == query) & ~split)
-                items = np.sort(self.supervision.queries.members(query))
-                inside = np.searchsorted(items, pairs[chosen])
-                out[chosen] = self.posterior(items, alpha).leave_pairs_out(inside, 1.0)
-            slow = np.flatnonzero(split)
+            waiting = self._leave_freely(held, alpha, out)
+        elif not isinstance(self.supervision, PairwiseScores):
+            waiting = np.arange(len(held))
+        elif len(self.supervision.queries) > 1:
+            waiting = self._leave_within_queries(held, alpha, out)
+        elif self.supervision.loss == "relative":
+            waiting = np.arange(len(held))
         else:
-            slow = np.arange(len(pairs))
-        for i in slow:
-            out[i] = self.without(pairs[i], [alpha])[0]
+            waiting = self._leave_tie_free(held, alpha, out)
+        for i in waiting:
+            out[i] = self.without(held[i], [alpha])[0]
         return out
 
-    def _leave_free_pairs_out(self, pairs, alpha) -> np.ndarray:
-        """Pairs that leave by 2 × 2 systems; those that take basis items along, one by one."""
-        out = np.empty((len(pairs), 2, self.n_outputs))
-        bound = self.matrix.in_basis[pairs].any(axis=1)
-        for i in np.flatnonzero(bound):
-            out[i] = self.without(pairs[i], [alpha])[0]
+    def _leave_within_queries(self, held, alpha, out) -> np.ndarray:
+        """Each query's hold-outs on its posterior; returns those that span several queries."""
+        codes = self.supervision.queries.codes[held]
+        spanning = (codes != codes[:, :1]).any(axis=1)
+        for query in np.unique(codes[~spanning, 0]):
+            chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
+            items = np.sort(self.supervision.queries.members(query))
+            inside = np.searchsorted(items, held[chosen])
+            out[chosen] = self.posterior(items, alpha).leave_few_out(inside, 1.0)
+        return np.flatnonzero(spanning)
+
+    def _leave_tie_free(self, held, alpha, out) -> np.ndarray:
+        free = np.flatnonzero(~self.matrix.in_basis[held].any(axis=1))
+        offset = self._offset(np.arange(self.n_items))
+        query = TieFreeQuery(self.matrix.kernel(), self.supervision, alpha, offset)
+        out[free], settled = query.leave_out(held[free])
+        return np.setdiff1d(np.arange(len(held)), free[settled])
+
+    def _leave_freely(self, held, alpha, out) -> np.ndarray:
+        """Rows that leave by u × u systems, sorted by the weight they take along."""
+        bound = self.matrix.in_basis[held].any(axis=1)
         free = np.flatnonzero(~bound)
-        if self.centred:
-            leaving = self.supervision.weight[pairs[free]]
-            lost, group = np.unique(leaving.round(12), axis=0, return_inverse=True)
-            group = group.ravel()
-        else:
-            lost, group = np.zeros((1, 2)), np.zeros(len(free), dtype=int)
-        for g in range(len(lost)):
-            chosen = free[group == g]
-            same = pairs[chosen]
-            if not len(same):
+        kind = np.zeros(len(free), dtype=int)
+        if self.centred and len(np.unique(self.supervision.weight)) > 1:
+            lost = np.sort(self.supervision.weight[held[free]], axis=1)
+            kind = np.unique(lost, axis=0, return_inverse=True)[1].ravel()
+        for chosen in np.split(free[np.argsort(kind, kind="stable")], np.cumsum(np.bincount(kind))):
+            if not len(chosen):
                 continue
-            if self._nothing_left(same[0]):
-                out[chosen] = [self._offset(pair) for pair in same]
+            first = held[chosen[0]]
+            if self._nothing_left(first):
+                out[chosen] = self._offset(held[chosen].ravel()).reshape(out[chosen].shape)
                 continue
-            shifted = self.shifted(same[0], [alpha])[0] if self.centred else alpha
-            out[chosen] = self._pairs_at(same, shifted)
-        return out
+            shifted = self.shifted(first, [alpha])[0] if self.centred else alpha
+            out[chosen] = self._few_at(held[chosen], shifted)
+        return np.flatnonzero(bound)
 
-    def _pairs_at(self, pairs, alpha) -> np.ndarray:
-        spectrum, (i, j) = self.spectrum, pairs.T
-        if not np.isfinite(alpha):
-            return np.stack([self._offset(i), self._offset(j)], axis=1)
-        solution = spectrum.solutions([alpha])[0]
-        rows = np.unique(pairs)
-        f = spectrum.P @ solution if len(rows) * 2 > self.n_items else None
-        if f is None:
-            inverse = np.searchsorted(rows, pairs)
-            M, Q = self._pair_matrices(rows, alpha)
-            f, e = spectrum.P[rows] @ solution, spectrum.residuals(rows, solution, alpha)
-            held = solve_pairs(M, Q, f, e, inverse)
-        else:
-            M, Q = self._pair_matrices(slice(None), alpha)
-            held = solve_pairs(M, Q, f, spectrum.residuals(slice(None), solution, alpha), pairs)
-        return held + np.stack([self._offset(i), self._offset(j)], axis=1)
-
-    def _pair_matrices(self, rows, alpha) -> tuple[np.ndarray, np.ndarray]:
-        """J − H and P D Bᵀ between the given rows."""
+    def _few_at(self, held, alpha) -> np.ndarray:
         spectrum = self.spectrum
-        M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
-        B = spectrum.B[rows] / (spectrum.eigenvalues + alpha)
-        return M, spectrum.P[rows] @ B.T
+        solution = spectrum.solutions([alpha])[0]
+        rows, place = np.unique(held, return_inverse=True)
+        P, B = spectrum.P[rows], spectrum.B[rows]
+        f, e = P @ solution, spectrum.residuals(rows, solution, alpha)
+        D = 1.0 / (spectrum.eigenvalues + alpha)
+        if held.shape[1] == 1:
+            leverage = (P * B) @ D / spectrum.residual_diagonal(alpha)[rows]
+            found = (f - leverage[:, None] * e)[place.reshape(held.shape)]
+        else:
+            M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
+            found = solve_pairs(M, P @ (B * D).T, f, e, place.reshape(held.shape))
+        return found + self._offset(held.ravel()).reshape(found.shape)
+
+    def judge_pairs(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """Leave-pair-out over all pairs of a query whose scores differ: (m, k) pairs an item is
+        in, and how many of them the model trained without both orders right (½ for a tie).
+        """
+        supervision = self.supervision
+        if len(supervision.queries) > 1:
+            counted = np.empty((self.n_items, self.n_outputs))
+            right = np.empty_like(counted)
+            for members in supervision.queries:
+                items = np.sort(members)
+                part = self.posterior(items, alpha)
+                counted[items], right[items] = part.judge_pairs(1.0)
+            return counted, right
+        equal_weights = self.centred and np.ptp(supervision.weight) == 0
+        if not equal_weights or self.matrix.in_basis.any() or self.n_items < 4:
+            return self._judge_predictions(alpha)
+        shifted = self.shifted(np.arange(2), [alpha])[0]
+        spectrum, rows = self.spectrum, slice(None)
+        M = spectrum.residual_operator(rows, spectrum.resolvent(shifted), shifted)
+        e = spectrum.residuals(rows, spectrum.solutions([shifted])[0], shifted)
+        laplacian = spectrum.quadratic.laplacian
+        root = np.sqrt(laplacian.stiffness[0] * supervision.weight[0])
+        return judge_pairs(M, e, supervision.Y, root)
+
+    def _judge_predictions(self, alpha, at_once=200_000) -> tuple[np.ndarray, np.ndarray]:
+        Y = self.supervision.Y
+        counted, right = np.zeros(Y.shape), np.zeros(Y.shape)
+        pairs = np.column_stack(np.triu_indices(self.n_items, 1))
+        for start in range(0, len(pairs), at_once):
+            held = pairs[start : start + at_once]
+            f = self.leave_few_out(held, alpha)
+            gap = Y[held[:, 0]] - Y[held[:, 1]]
+            agreement = agree(f[:, 0] - f[:, 1], gap)
+            for side in (0, 1):
+                np.add.at(counted, held[:, side], gap != 0)
+                np.add.at(right, held[:, side], agreement)
+        return counted, right

@@ -33,41 +33,48 @@ def _solve_pairs(M, Q, f, e, pairs, low, high, out):
             out[p, 1, c] = f[j, c] - Q[j, i] * x - Q[j, j] * y
 
 
-def judge_pairs(M, e, s, root, scores) -> tuple[np.ndarray, np.ndarray]:
+TIE = 1e-9
+"""Held-out predictions closer than this share of the difference of the scores count as tied."""
+
+
+def agree(predicted: np.ndarray, gap: np.ndarray) -> np.ndarray:
+    """1 where predicted and true difference have the same sign, ½ for a predicted tie, else 0."""
+    right = 0.5 + 0.5 * np.sign(predicted) * np.sign(gap)
+    right[np.abs(predicted) <= TIE * np.abs(gap)] = 0.5
+    right[gap == 0] = 0.0
+    return right
+
+
+def judge_pairs(M, e, s, root) -> tuple[np.ndarray, np.ndarray]:
     """Per item and output: pairs with different scores it is in, and how many are held out right.
 
     A single query with all pairs and equal weights, every pair held out: the difference of the
-    two predictions is s_i − s_j − (z_i − z_j)/root with z = M_UU⁻¹ e_U, e the residuals. A
-    difference below 1e-9 of that of the scores counts ½. O(m²) time, O(m) extra memory.
+    two predictions is s_i − s_j − (z_i − z_j)/root with z = M_UU⁻¹ e_U. O(m²) time, O(m) memory.
     """
-    m, k = s.shape
-    counted, right = np.zeros((m, k)), np.zeros((m, k))
+    counted, right = np.zeros(s.shape), np.zeros(s.shape)
 
     def task(low, high):
-        _judge_rows(M, e, s, root, scores, low, high, counted, right)
+        _judge_rows(M, e, s, root, low, high, counted, right)
 
-    over_ranges(task, m, work=10.0 * m * m * k)
+    over_ranges(task, len(s), work=10.0 * len(s) * s.size)
     return counted, right
 
 
 @njit(cache=True, nogil=True)
-def _judge_rows(M, e, s, root, scores, low, high, counted, right):
+def _judge_rows(M, e, s, root, low, high, counted, right):
     m, k = s.shape
     for i in range(low, high):
         a = M[i, i]
         for j in range(m):
-            if i == j:
-                continue
             b, d = M[i, j], M[j, j]
-            scale = 1.0 / (root * (a * d - b * b))
+            scale = root * (a * d - b * b)
             for c in range(k):
-                gap = scores[i, c] - scores[j, c]
+                gap = s[i, c] - s[j, c]
                 if gap == 0.0:
                     continue
                 counted[i, c] += 1.0
-                z = scale * ((d + b) * e[i, c] - (a + b) * e[j, c])
-                predicted = (s[i, c] - s[j, c] - z) * (1.0 if gap > 0 else -1.0)
-                if abs(predicted) <= 1e-9 * abs(gap):
+                predicted = gap - ((d + b) * e[i, c] - (a + b) * e[j, c]) / scale
+                if abs(predicted) <= TIE * abs(gap):
                     right[i, c] += 0.5
-                elif predicted > 0:
+                elif (predicted > 0.0) == (gap > 0.0):
                     right[i, c] += 1.0

@@ -12,6 +12,7 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
+from threadpoolctl import threadpool_limits
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 
@@ -38,6 +39,11 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     if threads not in _pools:
         _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankwise")
     return [future.result() for future in [_pools[threads].submit(task) for task in tasks]]
+
+
+def one_blas_thread() -> threadpool_limits:
+    """A context in which BLAS does not start threads beside ours, which would wait for each other."""
+    return threadpool_limits(limits=1, user_api="blas")
 
 
 def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> None:

@@ -181,7 +181,7 @@ class QuadraticRanker(Ranker):
             pairs = pairs_within(self._supervision.queries)
         else:
             pairs = _check_pairs(pairs, m)
-        return self._outputs(self._by_output(lambda fit: fit.leave_pairs_out(pairs, self.alpha)))
+        return self._outputs(self._by_output(lambda fit: fit.leave_few_out(pairs, self.alpha)))
 
     def _n_training_items(self) -> int:
         self._decomposed()

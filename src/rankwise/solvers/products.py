@@ -23,74 +23,100 @@ class Products:
     """The two products of one matrix: dense or CSR, float32 or float64, or a linear operator."""
 
     def __init__(self, phi):
-        self.phi = phi
         self.shape = phi.shape
         if sparse.issparse(phi):
-            self._blocks = _row_blocks(phi)
-            self.scores, self.pullback = self._csr_scores, self._csr_pullback
-        elif isinstance(phi, np.ndarray) and phi.dtype != np.float64:
-            self.scores, self.pullback = self._upcast_scores, self._upcast_pullback
+            self._matrix = _SparseRows(phi)
+        else:
+            self._matrix = _DenseRows(phi) if isinstance(phi, np.ndarray) else _Operator(phi)
+        self._blocks = list(pairwise(self._matrix.edges()))
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Φ w, (m,)."""
-        return self.phi @ w
+        parts = run([partial(self._matrix.scores, low, high, w) for low, high in self._blocks])
+        return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
     def pullback(self, g: np.ndarray) -> np.ndarray:
         """Φᵀ g, (n,)."""
-        return self.phi.T @ g
-
-    def _csr_scores(self, w):
-        X, out = self.phi, np.empty(self.shape[0])
-        run(
-            [
-                partial(_multiply_rows, X.data, X.indices, X.indptr, low, high, w, out)
-                for low, high in self._blocks
-            ]
-        )
-        return out
-
-    def _csr_pullback(self, g):
-        X = self.phi
-        parts = run(
-            [
-                partial(_add_rows, X.data, X.indices, X.indptr, low, high, g, self.shape[1])
-                for low, high in self._blocks
-            ]
-        )
+        parts = run([partial(self._matrix.pullback, low, high, g) for low, high in self._blocks])
         total = parts[0]
         for part in parts[1:]:
             total += part
         return total
 
-    def _upcast_scores(self, w):
-        return np.concatenate([block @ w for _, block in self._upcast_blocks()])
 
-    def _upcast_pullback(self, g):
-        return sum(g[rows] @ block for rows, block in self._upcast_blocks())
+class _SparseRows:
+    def __init__(self, X):
+        self._arrays = (X.data, X.indices, X.indptr)
+        self._shape, self._nnz = X.shape, X.nnz
 
-    def _upcast_blocks(self):
-        step = max(1, BLOCK_ENTRIES // max(1, self.shape[1]))
-        for low in range(0, self.shape[0], step):
-            rows = slice(low, low + step)
-            yield rows, self.phi[rows].astype(np.float64)
+    def edges(self) -> list[int]:
+        """Row numbers that cut the matrix into blocks of equally many entries."""
+        m, n = self._shape
+        cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
+        return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
+
+    def scores(self, low, high, w):
+        return _multiply_rows(*self._arrays, low, high, w)
+
+    def pullback(self, low, high, g):
+        return _add_rows(*self._arrays, low, high, g, self._shape[1])
 
 
-def _row_blocks(X) -> list[tuple[int, int]]:
-    """Blocks of equally many entries; few where Φᵀ g would need many long partial sums."""
-    m, n = X.shape
-    wanted = int(np.clip(X.nnz // max(BLOCK_ENTRIES, 8 * n), 1, MAX_BLOCKS))
-    targets = np.linspace(0, X.nnz, wanted + 1)[1:-1]
-    edges = np.concatenate(([0], np.searchsorted(X.indptr, targets), [m]))
-    return list(pairwise(edges.tolist()))
+class _DenseRows:
+    """Float64 goes to BLAS as it is, anything else a few rows at a time in double precision."""
+
+    def __init__(self, X: np.ndarray):
+        self._X = X
+        self._step = len(X) if X.dtype == np.float64 else BLOCK_ENTRIES // max(1, X.shape[1]) + 1
+
+    def edges(self) -> list[int]:
+        m, n = self._X.shape
+        return np.linspace(0, m, min(_n_blocks(m * n, n), max(m, 1)) + 1).astype(int).tolist()
+
+    def scores(self, low, high, w):
+        out = np.empty(high - low)
+        for a, b in self._steps(low, high):
+            out[a - low : b - low] = self._X[a:b].astype(np.float64, copy=False) @ w
+        return out
+
+    def pullback(self, low, high, g):
+        total = np.zeros(self._X.shape[1])
+        for a, b in self._steps(low, high):
+            total += g[a:b] @ self._X[a:b].astype(np.float64, copy=False)
+        return total
+
+    def _steps(self, low, high):
+        return pairwise([*range(low, high, max(1, self._step)), high])
+
+
+class _Operator:
+    def __init__(self, phi):
+        self._phi = phi
+
+    def edges(self) -> list[int]:
+        return [0, self._phi.shape[0]]
+
+    def scores(self, _low, _high, w):
+        return np.asarray(self._phi @ w)
+
+    def pullback(self, _low, _high, g):
+        return np.asarray(self._phi.T @ g)
+
+
+def _n_blocks(n_entries: int, n_columns: int) -> int:
+    """Few blocks where Φᵀ g would need many long partial sums."""
+    return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
 
 
 @njit(cache=True, nogil=True)
-def _multiply_rows(data, indices, indptr, low, high, w, out):
+def _multiply_rows(data, indices, indptr, low, high, w):
+    out = np.empty(high - low)
     for row in range(low, high):
         total = 0.0
         for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
             total += data[k] * w[uintp(indices[k])]
-        out[row] = total
+        out[row - low] = total
+    return out
 
 
 @njit(cache=True, nogil=True)

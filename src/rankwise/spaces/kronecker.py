@@ -63,7 +63,10 @@ class Nodes:
         if kernel == "linear" and X.shape[1] < p:
             return cls(_dense(X), None, kernel, parameters, True)
         refuse_too_large(
-            p, p, f"the kernel of {name}", "take fewer nodes, or a linear kernel with n < p features"
+            p,
+            p,
+            f"the kernel of {name}",
+            "take fewer nodes, or a linear kernel with n < p features",
         )
         K = kernel_matrix(X, X, kernel, **parameters)
         if callable(kernel):

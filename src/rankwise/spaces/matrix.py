@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
+from scipy import sparse
 
+from rankwise.kernels import refuse_too_large
 from rankwise.solvers.spectral import DualSpectrum, PrimalSpectrum
 
 
@@ -25,6 +27,12 @@ class Features:
 
     def spectrum(self, quadratic, offset=None, centred=False) -> PrimalSpectrum:
         return PrimalSpectrum(self.F, quadratic, offset, centred)
+
+    def kernel(self) -> np.ndarray:
+        """F Fᵀ, m × m."""
+        refuse_too_large(self.n_items, self.n_items, "the matrix F Fᵀ", "hold out fewer items")
+        K = self.F @ self.F.T
+        return np.asarray(K.todense() if sparse.issparse(K) else K)
 
     def take(self, items) -> Features:
         return Features(self.F[items])
@@ -50,6 +58,9 @@ class Gram:
 
     def spectrum(self, quadratic, offset=None, centred=False) -> DualSpectrum:
         return DualSpectrum(self.K, quadratic, offset, centred)
+
+    def kernel(self) -> np.ndarray:
+        return self.K
 
     def take(self, items) -> Gram:
         return Gram(self.K[np.ix_(items, items)])

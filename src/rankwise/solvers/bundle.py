@@ -1,0 +1,132 @@
+"""Bundle method for R(Φw) + alpha‖w‖² with any convex risk R, and a certificate: the duality gap.
+
+Algorithm 1 (BMRM) of Airola, Pahikkala, Salakoski (2011) with the line search that its authors
+left to future work. An iteration costs two products with Φ, a few evaluations of R over the
+predictions, and a quadratic programme in as many variables as there are planes.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+
+import numpy as np
+
+from rankwise.risk import Risk
+from rankwise.solvers.planes import CuttingPlanes
+from rankwise.solvers.products import Products
+from rankwise.solvers.ray import Iterate, Ray
+from rankwise.solvers.solution import (
+    CONVERGED,
+    INTERRUPTED,
+    MAX_ITER,
+    Progress,
+    Solution,
+    refuse_non_finite,
+)
+from rankwise.threads import one_blas_thread
+
+LINE_ACCURACY = 0.03
+"""The share of the current gap that a line search may leave."""
+
+
+class BundleSolver:
+    """Solves for one alpha after another: planes bound R alone, so they serve every alpha."""
+
+    requires = "gradient"
+
+    def __init__(self, phi, risk: Risk):
+        self._products = Products(phi)
+        self._risk = risk
+        self._planes = CuttingPlanes()
+        self._memory = GradientMemory()
+
+    def solve(self, alpha, *, start=None, tol=1e-3, max_iter=1000, verbose=0) -> Solution:
+        """Minimise to an absolute duality gap of `tol`, from `start` (zero if None)."""
+        progress = Progress("bundle", tol, verbose)
+        with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+            best = candidate = self._start(start, alpha)
+            bound, status, n_iter = -np.inf, MAX_ITER, 0
+            try:
+                while n_iter < max_iter and status != CONVERGED:
+                    self._add_plane(candidate, is_best=candidate is best)  # lines 5-7
+                    n_iter += 1
+                    target, model_minimum = self._planes.minimise(alpha)  # line 8
+                    bound = max(bound, model_minimum)
+                    if best.objective - bound > tol:  # lines 9-11
+                        best, candidate = self._search(best, target, bound, alpha, n_iter)
+                    gap = best.objective - bound  # line 12
+                    status = CONVERGED if gap <= tol else MAX_ITER
+                    progress.record(best.objective, gap, gap)
+            except KeyboardInterrupt:
+                status = INTERRUPTED
+        gap = max(best.objective - bound, 0.0)
+        return Solution(best.w, status, best.objective, gap, n_iter, progress.history())
+
+    def _start(self, start, alpha: float) -> Iterate:
+        m, n = self._products.shape
+        if start is None:
+            return Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
+        return Iterate.at(start, self._products.scores(start), self._risk, alpha)
+
+    def _add_plane(self, point: Iterate, is_best: bool) -> None:
+        slope = self._products.pullback(point.risk.gradient)
+        refuse_non_finite(point.objective, slope @ slope)
+        self._planes.add(slope, point.risk.value - float(slope @ point.w))
+        if is_best:
+            self._memory.observe(point.w, slope)
+
+    def _search(self, best: Iterate, target, bound, alpha, n_iter) -> tuple[Iterate, Iterate]:
+        """The best point on a ray from the best so far, and the point where to cut next.
+
+        Rays lead to the minimiser of the model and, every other time, along a quasi-Newton
+        direction: over many pairs the risk is all but smooth, and planes cut at such points bound
+        it as well. A plane at the ray's minimum cuts off the model's minimiser by about the whole
+        gap; where the search ended short of that, the plane is cut at the end of the ray.
+        """
+        direction = target - best.w
+        if n_iter % 2 == 0 and self._memory.knows(best.w):
+            direction = self._memory.direction(alpha)
+        ray = Ray(self._risk, alpha, best, direction, self._products.scores(direction))
+        gap = best.objective - bound
+        found, trial = ray.minimise(LINE_ACCURACY * gap)
+        refuse_non_finite(found.objective)
+        if found.objective < best.objective:
+            best = ray.iterate(found)
+        falls_short = found.slope * (1.0 - found.step) < -0.5 * gap
+        return best, ray.iterate(trial) if found.step == 0 or falls_short else best
+
+
+class GradientMemory:
+    """Limited-memory BFGS from the planes themselves, O(n) a remembered pair.
+
+    Slopes of R are remembered, not gradients of J, so that the memory serves every alpha.
+    """
+
+    def __init__(self, length: int = 10):
+        self._pairs: deque[tuple[np.ndarray, np.ndarray]] = deque(maxlen=length)
+        self._last: tuple[np.ndarray, np.ndarray] = (np.zeros(0), np.zeros(0))
+
+    def observe(self, w: np.ndarray, slope: np.ndarray) -> None:
+        if len(self._last[0]):
+            step = w - self._last[0]
+            if step.any():
+                self._pairs.append((step, slope - self._last[1]))
+        self._last = (w, slope)
+
+    def knows(self, w: np.ndarray) -> bool:
+        return bool(self._pairs) and self._last[0] is w
+
+    def direction(self, alpha: float) -> np.ndarray:
+        """−H⁻¹∇J at the last point observed, by the two-loop recursion."""
+        w, slope = self._last
+        result = -(slope + 2 * alpha * w)
+        pairs = [(step, change + 2 * alpha * step) for step, change in self._pairs]
+        shares = []
+        for step, change in reversed(pairs):
+            shares.append((step @ result) / (step @ change))
+            result = result - shares[-1] * change
+        step, change = pairs[-1]
+        result *= (step @ change) / (change @ change)
+        for (step, change), share in zip(pairs, reversed(shares)):
+            result += (share - (change @ result) / (step @ change)) * step
+        return result

@@ -1,0 +1,74 @@
+"""What every iterative solver returns, and the progress it prints on the way."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+
+import numpy as np
+
+CONVERGED, MAX_ITER, INTERRUPTED = "converged", "max_iter", "interrupted"
+
+
+@dataclass
+class Solution:
+    """The best point found: ``objective − gap`` is a lower bound of the minimum.
+
+    ``status`` is "converged", "max_iter" or "interrupted"; ``history`` holds one objective, one
+    gap and the seconds since the start for every iteration.
+    """
+
+    w: np.ndarray
+    status: str
+    objective: float
+    gap: float
+    n_iter: int
+    history: dict[str, np.ndarray]
+
+
+@dataclass
+class Progress:
+    """Records a run and, if verbose, prints a line an iteration with an estimate of time left."""
+
+    name: str
+    target: float
+    verbose: int = 0
+    _started: float = field(default_factory=time.perf_counter)
+    _rows: list[tuple[float, float, float]] = field(default_factory=list)
+
+    def record(self, objective: float, gap: float, measure: float) -> None:
+        """`measure` is what must fall below the target for the run to converge."""
+        elapsed = time.perf_counter() - self._started
+        self._rows.append((objective, gap, elapsed))
+        if self.verbose:
+            left = self._time_left(measure, elapsed)
+            print(
+                f"[{self.name}] iteration {len(self._rows):4d}  objective {objective:.6g}  "
+                f"gap {gap:.3g}  {elapsed:.1f} s, about {left} left",
+                flush=True,
+            )
+
+    def history(self) -> dict[str, np.ndarray]:
+        columns = np.array(self._rows, dtype=float).reshape(-1, 3).T
+        return dict(zip(("objective", "gap", "seconds"), columns))
+
+    def _time_left(self, measure: float, elapsed: float) -> str:
+        """Extrapolates the geometric decrease of the measure since the first iteration."""
+        if measure <= self.target:
+            return "0 s"
+        if len(self._rows) == 1:
+            self._first = measure
+        done = np.log(self._first / measure) if self._first > measure else 0.0
+        if not done > 0 or self.target <= 0:
+            return "? s"
+        return f"{elapsed * np.log(measure / self.target) / done:.0f} s"
+
+
+def refuse_non_finite(*values: float) -> None:
+    """Stop a run that has left the floating-point range."""
+    if not np.all(np.isfinite(values)):
+        raise ValueError(
+            "non-finite values appeared during optimisation: the features of X are too large for "
+            "the range of floating-point numbers. Scale them, for example with "
+            "sklearn.preprocessing.MaxAbsScaler, or increase alpha."
+        )
