@@ -63,7 +63,7 @@ class PrimalModel(_Model):
 
 
 class DualModel(_Model):
-    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; a function is its vector a (q,)."""
+    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; a function is its vector a."""
 
     def __init__(self, K_A, K_B, edges: Edges, watched: Edges | None, sign: int):
         super().__init__(edges, watched, sign)

@@ -101,7 +101,7 @@ class CompleteGraph:
         return found
 
     def _column_out_weights(self, alpha: float) -> list[np.ndarray]:
-        """(r_a, p_b) weights along V_A of each column's scores, by the model without that column."""
+        """(r_a, p_b) weights along V_A of each column's scores, by the model without it."""
         keep, Q = self._keep(alpha), self.columns.Q
         Q2 = Q**2
         missing = np.zeros(len(Q))
@@ -160,8 +160,8 @@ class MirroredRanking:
         G W G + alpha W − (G x zᵀ ± z xᵀ G) / 2p = ZᵀYCZ,
 
     the regression problem less a term of p unknowns x. Eliminating W leaves a p × p positive
-    definite system: O(p³) an alpha after one decomposition, where section 4.4 of the paper iterates.
-    Steps of refinement restore the digits that the elimination loses for a small alpha.
+    definite system: O(p³) an alpha after one decomposition, where section 4.4 of the paper
+    iterates. Steps of refinement restore the digits that the elimination loses for a small alpha.
     """
 
     REFINEMENTS = 2
@@ -229,5 +229,5 @@ class MirroredRanking:
 
 
 def mirror(Y: np.ndarray, sign: int) -> np.ndarray:
-    """The symmetric (sign 1) or antisymmetric (−1) part over the first two axes; 0 changes nothing."""
+    """The symmetric (sign 1) or antisymmetric (−1) part over the first two axes; 0: Y itself."""
     return Y if sign == 0 else (Y + sign * np.swapaxes(Y, 0, 1)) / 2

@@ -7,6 +7,7 @@ and 9 with the same norm ‖W‖_F, which is why they carry the factor ½.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
@@ -169,7 +170,7 @@ class Edges:
         threads.run(
             [
                 lambda lo=lo, hi=hi: _times(self.starts, self.columns, v, B, out, lo, hi)
-                for lo, hi in zip(cuts, cuts[1:])
+                for lo, hi in pairwise(cuts)
             ]
         )
         return out
@@ -184,7 +185,7 @@ class Edges:
         threads.run(
             [
                 lambda lo=lo, hi=hi: _sampled(self.rows, self.columns, P, R, out, lo, hi)
-                for lo, hi in zip(cuts, cuts[1:])
+                for lo, hi in pairwise(cuts)
             ]
         )
         return out
