@@ -3,6 +3,7 @@
 from rankwise import metrics
 from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
 from rankwise.learners.rank_rls import RLS, RankRLS
+from rankwise.learners.rank_rls_cv import RankRLSCV
 from rankwise.preferences import Preferences
 from rankwise.spaces.kernel_map import KernelMap
 
@@ -14,6 +15,7 @@ __all__ = [
     "KernelMap",
     "Preferences",
     "RankRLS",
+    "RankRLSCV",
     "TooLarge",
     "UndefinedMetric",
     "metrics",

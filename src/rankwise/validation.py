@@ -91,6 +91,8 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
     refuse_non_finite(weight, "sample_weight")
     if (weight < 0).any():
         raise ValueError(f"sample_weight is negative at row {int(np.argmax(weight < 0))}.")
+    if not weight.any():
+        raise ValueError("every sample_weight is zero: nothing to learn from.")
     return weight
 
 

@@ -33,16 +33,18 @@ class QuadraticRanker(Ranker):
         check_choice("solver", self.solver, SOLVERS)
         check_kernel_name(self.kernel)
 
+    def _prepare(self, X, supervision: Supervision):
+        """Take a problem on, without solving it yet."""
+        self._X, self._supervision = X, supervision
+        self._space = self._fits = None
+        self.n_iter_ = 1
+        return self
+
     def _fit_problem(self, X, supervision: Supervision, single_output: bool):
         """Solve for alpha and set the fitted attributes."""
-        self._X, self._supervision, self._single_output = X, supervision, single_output
-        self._space = self._fits = None
-        if self._uses_cg(X):
-            solution = self._fit_cg(X, supervision)
-        else:
-            self.n_iter_ = 1
-            solution = self._solve_path([self.alpha])[0]
-        self._set_model(solution)
+        self._prepare(X, supervision)
+        self._single_output = single_output
+        self._set_model(self._solve_path([self.alpha])[0])
         return self
 
     def _uses_cg(self, X) -> bool:
@@ -52,21 +54,20 @@ class QuadraticRanker(Ranker):
         large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
         return self.solver == "cg" or (self.solver == "auto" and plain and large)
 
-    def _fit_cg(self, X, supervision, alpha=None, start=None) -> np.ndarray:
+    def _cg_path(self, X, supervision, alphas) -> np.ndarray:
+        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
         groups = supervision.groups()
-        w = np.empty((X.shape[1], sum(len(columns) for columns, _ in groups)))
-        self.n_iter_ = 0
+        k = sum(len(columns) for columns, _ in groups)
+        found = np.empty((len(alphas), X.shape[1], k))
         for columns, part in groups:
-            w[:, columns], iterations = conjugate_gradients(
-                X,
-                part.quadratic(),
-                self.alpha if alpha is None else alpha,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                start=None if start is None else start[:, columns],
-            )
-            self.n_iter_ = max(self.n_iter_, iterations)
-        return w
+            quadratic, start = part.quadratic(), None
+            for place in np.argsort(-np.asarray(alphas), kind="stable"):
+                start, iterations = conjugate_gradients(
+                    X, quadratic, alphas[place], tol=self.tol, max_iter=self.max_iter, start=start
+                )
+                found[place][:, columns] = start
+                self.n_iter_ = max(self.n_iter_, iterations)
+        return found
 
     def _decomposed(self) -> list[tuple[np.ndarray, QuadraticFit]]:
         """The groups of outputs and their problems, decomposed once."""
@@ -94,6 +95,8 @@ class QuadraticRanker(Ranker):
 
     def _solve_path(self, alphas) -> np.ndarray:
         """(a, model dimensions, k)."""
+        if self._fits is None and self._supervision is not None and self._uses_cg(self._X):
+            return self._cg_path(self._X, self._supervision, alphas)
         solutions = self._by_output(lambda fit: fit.spectrum.path(alphas))
         return np.stack([self._space.to_model(solution) for solution in solutions])
 
@@ -114,20 +117,29 @@ class QuadraticRanker(Ranker):
         for others. After a fit by conjugate gradients each alpha starts from the one before.
         """
         check_is_fitted(self)
-        alphas = _check_alphas(alphas)
-        if self._fits is None and self._supervision is not None and self._uses_cg(self._X):
-            found, start = np.empty((len(alphas), *self._shape_of_cg())), None
-            for place in np.argsort(-alphas):
-                start = self._fit_cg(self._X, self._supervision, alphas[place], start)
-                found[place] = start
-        else:
-            found = self._solve_path(alphas)
+        alphas = check_alphas(alphas)
+        found = self._solve_path(alphas)
         if self._single_output:
             return found[..., 0]
         return found.swapaxes(1, 2) if self.kernel == "linear" else found
 
-    def _shape_of_cg(self) -> tuple[int, int]:
-        return self._X.shape[1], np.atleast_2d(self.coef_).shape[0]
+    def _without(self, items: np.ndarray, alphas) -> np.ndarray:
+        """(a, |U|, k) predictions without the items; by refitting where nothing is decomposed."""
+        if self._uses_cg(self._X):
+            staying = np.setdiff1d(np.arange(self._X.shape[0]), items)
+            path = self._cg_path(self._X[staying], self._supervision.take(staying), alphas)
+            return np.stack([np.asarray(self._X[items] @ w) for w in path])
+        return self._by_output(lambda fit: fit.without(items, alphas))
+
+    def _leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
+        """(a, m, k) predictions of every item without its group."""
+        if not self._uses_cg(self._X):
+            return self._by_output(lambda fit: fit.leave_groups_out(groups, alphas))
+        parts = [self._without(items, alphas) for items in groups]
+        out = np.empty((len(alphas), self._X.shape[0], parts[0].shape[2]))
+        for items, part in zip(groups, parts):
+            out[:, items] = part
+        return out
 
     def _outputs(self, values: np.ndarray) -> np.ndarray:
         return values[..., 0] if self._single_output else values
@@ -187,6 +199,12 @@ class QuadraticRanker(Ranker):
         self._decomposed()
         return self._X.shape[0]
 
+    def __getstate__(self):
+        """Without the decomposition, which any later hold-out finds again."""
+        state = super().__getstate__().copy()
+        state.update(_fits=None, _space=None)
+        return state
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
@@ -218,7 +236,7 @@ def _check_pairs(pairs, n_items: int) -> np.ndarray:
     return pairs.astype(np.int64)
 
 
-def _check_alphas(alphas) -> np.ndarray:
+def check_alphas(alphas) -> np.ndarray:
     alphas = np.atleast_1d(np.asarray(alphas, dtype=float))
     if alphas.ndim != 1 or not len(alphas):
         raise ValueError("alphas must be a non-empty one-dimensional array.")

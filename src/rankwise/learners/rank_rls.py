@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic import QuadraticRanker
 from rankwise.queries import Queries
@@ -22,6 +23,12 @@ from rankwise.validation import (
     check_scores,
     check_weights,
 )
+
+
+def _is_linear(estimator) -> bool:
+    if estimator.kernel != "linear" or estimator.basis is not None:
+        raise AttributeError('partial_fit needs kernel="linear" and no basis.')
+    return True
 
 
 class RankRLS(QuadraticRanker):
@@ -67,7 +74,7 @@ class RankRLS(QuadraticRanker):
     >>> X = np.array([[0.0, 1.0], [1.0, 0.5], [2.0, 0.0], [0.5, 1.0], [1.5, 0.2]])
     >>> model = RankRLS(alpha=0.1).fit(X, [1, 2, 3, 10, 11], qid=["a", "a", "a", "b", "b"])
     >>> model.predict(X).round(2)
-    array([-0.13,  0.87,  1.86,  0.37,  1.4 ])
+    array([-0.26,  0.72,  1.69,  0.16,  1.22])
     """
 
     def __init__(
@@ -138,6 +145,7 @@ class RankRLS(QuadraticRanker):
         supervision.check()
         return supervision, single
 
+    @available_if(_is_linear)
     def partial_fit(self, X, y, *, qid=None, sample_weight=None):
         """Add whole queries to a linear model, exactly: as if all had been fitted at once.
 
@@ -145,8 +153,6 @@ class RankRLS(QuadraticRanker):
         query; a query seen before is refused, for its pairs with the earlier items would be lost.
         """
         self._check_parameters()
-        if self.kernel != "linear" or self.basis is not None:
-            raise ValueError('partial_fit needs kernel="linear" and no basis.')
         first = not hasattr(self, "coef_")
         X = check_items(self, X, reset=first)
         sums = None if first else self._sums()

@@ -18,7 +18,7 @@ class Features:
 
     def __init__(self, F, normals_of=None, in_basis=None):
         self.F = F
-        self.normals_of = normals_of or (lambda items: (None, 0.0))
+        self.normals_of = normals_of or _no_normals
         self.in_basis = np.zeros(F.shape[0], dtype=bool) if in_basis is None else in_basis
 
     @property
@@ -54,7 +54,7 @@ class Gram:
         return len(self.K)
 
     def normals_of(self, items):
-        return None, 0.0
+        return _no_normals(items)
 
     def spectrum(self, quadratic, offset=None, centred=False) -> DualSpectrum:
         return DualSpectrum(self.K, quadratic, offset, centred)
@@ -68,3 +68,7 @@ class Gram:
     def scores(self, items, seen, a) -> np.ndarray:
         """Scores of `items` by coefficients a of the items `seen`."""
         return self.K[np.ix_(items, seen)] @ a
+
+
+def _no_normals(items):
+    return None, 0.0
