@@ -1,0 +1,124 @@
+"""Folds of a relation for its four settings: which of rows and columns are new at test time.
+
+| setting | condition | objects | folds |
+|---|---|---|---|
+| 1 | seen | seen | `EdgeSplit` |
+| 2 | new | seen | `RowSplit` (`ColumnSplit` where columns are conditions) |
+| 3 | seen | new | `ColumnSplit` (`RowSplit` where columns are conditions) |
+| 4 | new | new | `RowColumnSplit` |
+
+(Section 1.2 of Pahikkala et al. 2013.) An estimate for one setting says little about another.
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Iterator
+
+import numpy as np
+from sklearn.utils import check_random_state
+
+
+class _Split:
+    """n_splits folds, drawn at random.
+
+    one_domain=True says that rows and columns are the same nodes: then training edges touch no node
+    that is held out, in either role, and an edge and its reverse are held out together.
+    """
+
+    def __init__(self, n_splits=5, random_state=None, *, one_domain=False):
+        self.n_splits = n_splits
+        self.random_state = random_state
+        self.one_domain = one_domain
+
+    def get_n_splits(self, edges=None, y=None, groups=None) -> int:
+        return self.n_splits
+
+    def split(self, edges, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """(train, test) numbers of the rows of `edges` (q, 2), one pair a fold."""
+        edges = np.asarray(edges)
+        if edges.ndim != 2 or edges.shape[1] != 2:
+            raise ValueError(f"edges must have shape (q, 2), got {edges.shape}.")
+        if not isinstance(self.n_splits, numbers.Integral) or self.n_splits < 2:
+            raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
+        rng = check_random_state(self.random_state)
+        for fold, (train, test) in enumerate(self._masks(edges, rng)):
+            for name, mask in (("training", train), ("test", test)):
+                if not mask.any():
+                    raise ValueError(
+                        f"fold {fold} of {type(self).__name__} has no {name} edge: the graph is "
+                        f"too sparse for n_splits={self.n_splits}."
+                    )
+            yield np.flatnonzero(train), np.flatnonzero(test)
+
+    def _masks(self, edges: np.ndarray, rng):
+        raise NotImplementedError
+
+    def _folds(self, labels: np.ndarray, rng, what: str) -> np.ndarray:
+        """The fold of every label; equal labels share one, sizes differ by one at most."""
+        distinct, codes = np.unique(labels, return_inverse=True)
+        if len(distinct) < self.n_splits:
+            raise ValueError(f"n_splits={self.n_splits}, but there are {len(distinct)} {what}.")
+        return (rng.permutation(len(distinct)) % self.n_splits)[codes].reshape(labels.shape)
+
+    def __repr__(self) -> str:
+        return (
+            f"{type(self).__name__}(n_splits={self.n_splits}, random_state={self.random_state}, "
+            f"one_domain={self.one_domain})"
+        )
+
+
+class EdgeSplit(_Split):
+    """Setting 1, both nodes seen: edges are held out, parallel ones of the same pair together."""
+
+    def _masks(self, edges, rng):
+        pairs = np.sort(edges, axis=1) if self.one_domain else edges
+        _, codes = np.unique(pairs, axis=0, return_inverse=True)
+        fold = self._folds(codes.ravel(), rng, "pairs of nodes")
+        for i in range(self.n_splits):
+            yield fold != i, fold == i
+
+
+class _SideSplit(_Split):
+    side: int
+    what: str
+
+    def _masks(self, edges, rng):
+        if self.one_domain:
+            fold = self._folds(edges, rng, "nodes")
+            for i in range(self.n_splits):
+                held = fold == i
+                yield ~held.any(axis=1), held[:, self.side] & ~held[:, 1 - self.side]
+        else:
+            fold = self._folds(edges[:, self.side], rng, self.what)
+            for i in range(self.n_splits):
+                yield fold != i, fold == i
+
+
+class RowSplit(_SideSplit):
+    """Whole rows are held out: setting 2 where rows are the conditions."""
+
+    side, what = 0, "rows"
+
+
+class ColumnSplit(_SideSplit):
+    """Whole columns are held out: setting 3 where rows are the conditions."""
+
+    side, what = 1, "columns"
+
+
+class RowColumnSplit(_Split):
+    """Setting 4, both nodes new: a fold of rows meets a fold of columns, every node in one fold.
+
+    Test edges join two held-out nodes, training edges two others; the rest is left aside.
+    """
+
+    def _masks(self, edges, rng):
+        if self.one_domain:
+            fold = self._folds(edges, rng, "nodes")
+        else:
+            rows = self._folds(edges[:, 0], rng, "rows")
+            fold = np.column_stack([rows, self._folds(edges[:, 1], rng, "columns")])
+        for i in range(self.n_splits):
+            held = fold == i
+            yield ~held.any(axis=1), held.all(axis=1)

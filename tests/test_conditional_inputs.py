@@ -1,0 +1,117 @@
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.base import clone
+
+from rankwise.exceptions import InvalidKernel
+from rankwise.learners.conditional import ConditionalRanker
+
+
+def test_lone_edges_are_skipped_and_counted():
+    rng = np.random.default_rng(13)
+    X = rng.normal(size=(6, 2))
+    edges = np.array([(0, 1), (0, 2), (0, 3), (1, 4), (2, 5), (3, 0), (3, 1)])
+    y = rng.normal(size=7)
+    model = ConditionalRanker(tol=1e-10).fit(X, y, edges=edges)
+    assert model.n_skipped_conditions_ == 2
+    kept = np.isin(edges[:, 0], [0, 3])
+    other = ConditionalRanker(tol=1e-10).fit(X, y[kept], edges=edges[kept])
+    np.testing.assert_allclose(model.coef_, other.coef_, atol=1e-12)
+    with pytest.raises(ValueError, match="no preference to learn from"):
+        ConditionalRanker().fit(X, y[3:5], edges=edges[3:5])
+
+
+def test_clone_keeps_parameters_and_fit_changes_none():
+    rng = np.random.default_rng(14)
+    model = ConditionalRanker(2.0, relation="symmetric", kernel="rbf", gamma=0.3, max_iter=9)
+    before = model.get_params()
+    S = rng.normal(size=(6, 6))
+    model.fit(rng.normal(size=(6, 3)), S + S.T)
+    assert model.get_params() == before == clone(model).get_params()
+    assert model.n_features_in_ == 3
+    assert not hasattr(clone(model), "dual_coef_")
+
+
+X_BAD, Y_BAD = np.arange(12.0).reshape(4, 3), np.arange(16.0).reshape(4, 4)
+BAD_INPUT = [
+    ({"alpha": -1}, (X_BAD, Y_BAD), {}, "alpha must be"),
+    ({"alpha": 0, "solver": "closed"}, (X_BAD, Y_BAD), {}, 'alpha = 0 needs solver="cg"'),
+    ({"objective": "rank"}, (X_BAD, Y_BAD), {}, "objective must be one of"),
+    ({"relation": "antisymmetric"}, (X_BAD, Y_BAD), {}, "relation must be one of"),
+    ({"kernel": "gauss"}, (X_BAD, Y_BAD), {}, "kernel must be one of"),
+    ({"max_iter": 0}, (X_BAD, Y_BAD), {}, "max_iter must be"),
+    ({"early_stopping": 2}, (X_BAD, Y_BAD), {}, "early_stopping as a fraction"),
+    ({"early_stopping": "yes"}, (X_BAD, Y_BAD), {}, "early_stopping must be None"),
+    ({"early_stopping": 0.1, "solver": "closed"}, (X_BAD, Y_BAD), {}, "never iterates"),
+    ({"early_stopping": ([[0, 1]], [1.0])}, (X_BAD, Y_BAD), {}, "no condition has two validation"),
+    ({}, (X_BAD, Y_BAD[:, :3]), {}, "must be square"),
+    ({}, ((X_BAD, X_BAD), Y_BAD[:, :3]), {}, r"shape \(4, 4\)"),
+    ({}, ((X_BAD, X_BAD, X_BAD), Y_BAD), {}, "tuple of 3"),
+    ({}, (X_BAD, None), {}, "Y is None"),
+    ({}, (X_BAD, Y_BAD.astype(str)), {}, "real numbers"),
+    ({}, (X_BAD, np.full((4, 4), np.inf)), {}, "infinity"),
+    ({}, (X_BAD, np.full((4, 4), np.nan)), {}, "no preference"),
+    (
+        {"objective": "regression"},
+        (X_BAD, np.full((4, 4), np.nan)),
+        {},
+        "all of its labels are nan",
+    ),
+    ({}, (X_BAD[:, :1] * np.nan, Y_BAD), {}, "NaN"),
+    ({"relation": "symmetric"}, ((X_BAD, X_BAD), Y_BAD), {}, "one domain"),
+    ({}, (X_BAD, [1.0]), {"edges": [(0, 4)]}, "edges.0. names the column node 4, out of range"),
+    ({}, (X_BAD, [1.0]), {"edges": [(-1, 0)]}, "row node -1"),
+    ({}, (X_BAD, [1.0, 2.0]), {"edges": [(0, 1)]}, "one value an edge"),
+    ({}, (X_BAD, [1.0]), {"edges": [0, 1]}, r"shape \(q, 2\)"),
+    ({}, (X_BAD, [1.0]), {"edges": [(0.5, 1)]}, "integers"),
+    ({}, (X_BAD, []), {"edges": np.zeros((0, 2), int)}, "empty"),
+    ({"solver": "closed"}, (X_BAD, [1.0, 2.0]), {"edges": [(0, 1), (0, 0)]}, "closed"),
+]
+
+
+@pytest.mark.parametrize("parameters, arguments, options, message", BAD_INPUT)
+def test_bad_input(parameters, arguments, options, message):
+    if message == "closed":
+        options = {"edges": [(0, 1), (0, 0), (1, 1), (1, 2)]}
+        arguments = (X_BAD, [1.0, 2.0, 3.0, 4.0])
+    with pytest.raises(ValueError, match=message):
+        ConditionalRanker(**parameters).fit(*arguments, **options)
+
+
+def test_bad_similarities_are_refused_with_the_way_out():
+    K = np.eye(4)
+    K[0, 1] = 0.5
+    with pytest.raises(InvalidKernel, match="repair_kernel"):
+        ConditionalRanker(kernel="precomputed").fit(K, Y_BAD)
+    K = 1.0 - 2 * np.eye(4)
+    with pytest.raises(InvalidKernel, match=r"column nodes is indefinite.*repair_kernel"):
+        ConditionalRanker(kernel="precomputed").fit((np.eye(4), K), Y_BAD)
+
+
+def test_a_graph_too_large_is_refused(monkeypatch):
+    monkeypatch.setattr("rankwise.kernels._available_memory", lambda: 500)
+    with pytest.raises(ValueError, match=r"closed form of a complete graph of 4 x 4.*cg"):
+        ConditionalRanker().fit(X_BAD, Y_BAD)
+
+
+def test_predictions_of_bad_input_are_refused():
+    model = ConditionalRanker().fit((X_BAD, X_BAD[:, :2]), Y_BAD)
+    with pytest.raises(ValueError, match="V is required"):
+        model.predict(X_BAD)
+    with pytest.raises(ValueError, match="column nodes has 3 features"):
+        model.predict(X_BAD, X_BAD)
+    with pytest.raises(ValueError, match="one node"):
+        model.rank(X_BAD, X_BAD[:, :2])
+    with pytest.raises(ValueError, match="k must be"):
+        model.rank(X_BAD[0], X_BAD[:, :2], k=0)
+    with pytest.raises(ValueError, match="shape of the predictions"):
+        model.score(X_BAD, X_BAD[:, :2], Y_BAD[:2])
+    with pytest.raises(ValueError, match="alphas must be"):
+        model.path([1.0, 0.0])
+    incomplete = ConditionalRanker(solver="cg").fit(X_BAD, Y_BAD)
+    with pytest.raises(ValueError, match="complete graph"):
+        incomplete.leave_row_out()
+    with pytest.raises(ValueError, match="EdgeSplit"), warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        ConditionalRanker(relation="symmetric").fit(X_BAD, Y_BAD).leave_edge_out()

@@ -1,0 +1,49 @@
+import numpy as np
+import pytest
+
+from rankwise.datasets.synthetic import make_rock_paper_scissors
+
+
+@pytest.mark.parametrize("w", [1, 10, 100])
+def test_rock_paper_scissors(w):
+    data = make_rock_paper_scissors(w, n_players=30, n_games=200, random_state=0)
+    assert data.X.shape == data.X_test.shape == (30, 3)
+    assert data.edges.shape == (400, 2) and data.y.shape == (400,)
+    np.testing.assert_allclose(data.X.sum(axis=1), 1)
+    np.testing.assert_array_equal(data.edges[::2], data.edges[1::2, ::-1])
+    np.testing.assert_array_equal(data.y[::2], -data.y[1::2])
+    assert set(data.y) <= {-1.0, 0.0, 1.0}
+    assert (data.edges[:, 0] != data.edges[:, 1]).all()
+    np.testing.assert_allclose(data.Y_test + data.Y_test.T, 1)
+    assert data.Y_test.min() >= 0 and data.Y_test.max() <= 1
+
+
+def test_games_follow_the_true_probabilities():
+    """Two players, many games: the mean outcome is win − loss probability, by the rules."""
+    data = make_rock_paper_scissors(20, n_players=2, n_games=50_000, random_state=1)
+    (rock, paper, scissors), other = data.X
+    win = rock * other[2] + paper * other[0] + scissors * other[1]
+    loss = rock * other[1] + paper * other[2] + scissors * other[0]
+    outcome = data.y[data.edges[:, 0] == 0].mean()
+    assert outcome == pytest.approx(win - loss, abs=0.02)
+    first, second = data.X_test
+    win = first @ np.roll(second, 1)
+    draw = first @ second
+    assert data.Y_test[0, 1] == pytest.approx(win + draw / 2)
+
+
+def test_sharpness_and_seed():
+    favourites = [
+        make_rock_paper_scissors(w, random_state=0).X.max(axis=1).mean() for w in (1, 10, 100)
+    ]
+    assert favourites[0] < 0.45 < favourites[1] < favourites[2] > 0.9
+    first, again = (make_rock_paper_scissors(10, random_state=3) for _ in range(2))
+    np.testing.assert_array_equal(first.y, again.y)
+
+
+@pytest.mark.parametrize(
+    "arguments, name", [((0,), "w"), ((1, 1), "n_players"), ((1, 10, 0), "n_games")]
+)
+def test_bad_arguments(arguments, name):
+    with pytest.raises(ValueError, match=f"{name} must be"):
+        make_rock_paper_scissors(*arguments)
