@@ -25,7 +25,8 @@ ONE = uintp(1)  # unsigned indices spare numba's test for negative ones
 class ScoreRanks:
     """Dense score ranks inside each query; O(m log m), once per fit.
 
-    ``pairs[k]`` is the number N of pairs with y_i < y_j (equation 4) in query k.
+    ``pairs[k]`` is the number N of pairs with y_i < y_j (equation 4) in query k. Evaluations share
+    one workspace, so two threads must not share the object.
     """
 
     def __init__(self, y: np.ndarray, queries: Queries):
@@ -43,6 +44,7 @@ class ScoreRanks:
         self.levels = np.add.reduceat(opens_level, first, dtype=np.int64)
         self.pairs = (queries.sizes.astype(np.int64) ** 2 - tied_pairs) // 2
         self.blocks = _blocks(queries.starts)
+        self.workspace = np.empty((4, len(y)))
 
     def window(self, p: np.ndarray) -> Window:
         return Window(self, p)
@@ -51,7 +53,7 @@ class ScoreRanks:
 class Window:
     """The pairs i, j of a query with y_i < y_j and p_i > p_j − 1: those with a hinge loss.
 
-    One sort of p to open. The inequality is evaluated once a pair, so equations 5 and 6 always
+    One sort of p to open. Both counts evaluate the same inequality, so equations 5 and 6 always
     speak of the same pairs, even where p_j − 1 and p_i + 1 round differently.
     """
 
@@ -59,29 +61,30 @@ class Window:
         self._scores = scores
         self._items = sorted_within(p, scores.queries)
         self._ranks = scores.ranks[self._items]
-        self._ends = np.empty(len(p), dtype=np.int32)
-        ascending = p[self._items]
-        starts = scores.queries.starts
-        run([partial(_find_ends, ascending, starts, *block, self._ends) for block in scores.blocks])
+        self._ascending = p[self._items]
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
         """c and d of equations 5 and 6: rivals above and rivals below each item."""
         ones = np.broadcast_to(np.int32(1), len(self._items))
-        return tuple(self._scatter(part) for part in self._sweep(ones))
+        above, below = self._sweep(ones)
+        return self._scatter(above), self._scatter(below)
 
     def sums(self, v: np.ndarray) -> np.ndarray:
         """The sum of v over each item's rivals, above and below together."""
         above, below = self._sweep(v[self._items])
-        return self._scatter(above + below)
+        above += below
+        return self._scatter(above)
 
     def _sweep(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        above, below = (np.empty(len(values), dtype=values.dtype) for _ in range(2))
-        starts, levels = self._scores.queries.starts, self._scores.levels
+        """Both sums over sorted positions, in the shared workspace."""
+        scores, m = self._scores, len(values)
+        above, below, *trees = (row.view(values.dtype)[:m] for row in scores.workspace)
+        fixed = (values, self._ranks, self._ascending, scores.queries.starts, scores.levels)
         run(
             [
-                partial(sweep, values, self._ranks, self._ends, starts, levels, *block, out)
-                for block in self._scores.blocks
-                for sweep, out in ((_sum_above, above), (_sum_below, below))
+                partial(sweep, *fixed, *block, tree, out)
+                for block in scores.blocks
+                for sweep, tree, out in zip((_sum_above, _sum_below), trees, (above, below))
             ]
         )
         return above, below
@@ -102,18 +105,6 @@ def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def _find_ends(p, starts, first, last, ends):
-    """For item i of ascending p: ends[i], the first position j with p_i ≤ p_j − 1 (equation 5)."""
-    for query in range(first, last):
-        stop = starts[query + 1]
-        j = starts[query]
-        for i in range(starts[query], stop):
-            while j < stop and p[i] > p[j] - 1.0:
-                j += 1
-            ends[i] = j
-
-
-@njit(cache=True, nogil=True)
 def _add(tree, cell, value):
     cell = uintp(cell)
     while cell < uintp(len(tree)):
@@ -131,33 +122,33 @@ def _sum_before(tree, cell, zero):
 
 
 @njit(cache=True, nogil=True)
-def _sum_above(values, ranks, ends, starts, levels, first, last, out):
+def _sum_above(values, ranks, p, starts, levels, first, last, cells, out):
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
     zero = values.dtype.type(0)
-    workspace = np.empty(levels[first:last].max(), dtype=values.dtype)
     for query in range(first, last):
-        top = levels[query] - 1
-        tree = workspace[:top]
-        tree[:] = zero
         j = starts[query]
-        for i in range(starts[query], starts[query + 1]):
-            while j < ends[i]:
+        top = levels[query] - 1
+        tree = cells[j : j + top]
+        tree[:] = zero
+        stop = starts[query + 1]
+        for i in range(j, stop):
+            while j < stop and p[i] > p[j] - 1.0:
                 _add(tree, top - ranks[j], values[j])
                 j += 1
             out[i] = _sum_before(tree, top - ranks[i], zero)
 
 
 @njit(cache=True, nogil=True)
-def _sum_below(values, ranks, ends, starts, levels, first, last, out):
+def _sum_below(values, ranks, p, starts, levels, first, last, cells, out):
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
     zero = values.dtype.type(0)
-    workspace = np.empty(levels[first:last].max(), dtype=values.dtype)
     for query in range(first, last):
-        tree = workspace[: levels[query] - 1]
+        start = starts[query]
+        tree = cells[start : start + levels[query] - 1]
         tree[:] = zero
         j = starts[query + 1] - 1
-        for i in range(starts[query + 1] - 1, starts[query] - 1, -1):
-            while j >= starts[query] and ends[j] > i:
+        for i in range(j, start - 1, -1):
+            while j >= start and p[j] > p[i] - 1.0:
                 _add(tree, ranks[j], values[j])
                 j -= 1
             out[i] = _sum_before(tree, ranks[i], zero)

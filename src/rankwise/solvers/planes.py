@@ -68,9 +68,7 @@ def _simplex_minimum(P: np.ndarray, b: np.ndarray) -> np.ndarray:
         return np.ones(1)
     solver = piqp.DenseSolver()
     solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = 1e-10
-    solver.setup(
-        np.asfortranarray(P), -b, np.ones((1, t), order="F"), np.ones(1), x_l=np.zeros(t)
-    )
+    solver.setup(np.asfortranarray(P), -b, np.ones((1, t), order="F"), np.ones(1), x_l=np.zeros(t))
     solver.solve()
     v = np.maximum(solver.result.x, 0.0)
     total = v.sum()
