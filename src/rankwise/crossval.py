@@ -207,7 +207,9 @@ def _measure(scoring):
         return lambda y, s: sign * found(y, s, **scoring.options)
     if callable(scoring):
         return scoring
-    raise ValueError(f"scoring must be None, a measure's name or a callable(y, s); got {scoring!r}.")
+    raise ValueError(
+        f"scoring must be None, a measure's name or a callable(y, s); got {scoring!r}."
+    )
 
 
 def _score_pooled(Y, predictions) -> tuple[np.ndarray, np.ndarray]:

@@ -19,8 +19,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.blocks import LARGEST_BLOCK, leave_blocks_out
+from rankwise.laplacian import GraphLaplacian
 from rankwise.pairs import agree, judge_pairs, solve_pairs
-from rankwise.solvers.spectral import Spectrum
+from rankwise.solvers.spectral import PrimalSpectrum, Spectrum
 from rankwise.spaces.matrix import Features, Gram
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 from rankwise.tie_free import TieFreeQuery
@@ -98,6 +100,8 @@ class QuadraticFit:
     def _leave_rows_out(self, items, rows, alphas) -> np.ndarray:
         spectrum = self.spectrum
         normals, values = self.matrix.normals_of(items)
+        if normals is None and len(rows) > 2 * len(spectrum.eigenvalues):
+            return self._leave_many_rows_out(items, rows, alphas)
         P, B = spectrum.P[items], spectrum.B[rows]
         out = np.zeros((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
@@ -108,6 +112,22 @@ class QuadraticFit:
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)
         return out + self._offset(items)
+
+    def _leave_many_rows_out(self, items, rows, alphas) -> np.ndarray:
+        """The same where |U| > r: an r × r eigenproblem, Λ − B_Uᵀ J_UU⁻¹ B_U, for all alphas."""
+        spectrum = self.spectrum
+        B, beta, P = spectrum.B[rows], spectrum.beta[rows], spectrum.P[items]
+        removed, moments = B.T @ B, B.T @ beta
+        if spectrum.centre is not None:
+            centre = spectrum.centre[rows]
+            mean = centre @ B / np.sqrt(1.0 - centre @ centre)
+            removed += np.outer(mean, mean)
+            moments += np.outer(mean, centre @ beta) / np.sqrt(1.0 - centre @ centre)
+        eigenvalues, Q = np.linalg.eigh(np.diag(spectrum.eigenvalues) - removed)
+        c = Q.T @ (spectrum.moments - moments)
+        D = 1.0 / (np.maximum(eigenvalues, 0.0) + np.asarray(alphas)[:, None])
+        PQ = P @ Q
+        return np.stack([PQ @ (d[:, None] * c) for d in D]) + self._offset(items)
 
     def _refit(self, items, alphas) -> np.ndarray:
         """Train on what stays: one decomposition for all alphas."""
@@ -124,10 +144,30 @@ class QuadraticFit:
 
     def leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
         """(a, m, k): each item predicted without its whole group; groups cover the items once."""
-        out = np.empty((len(alphas), self.n_items, self.n_outputs))
+        compiled, others = [], []
         for items in groups:
+            (compiled if self._leaves_as_block(items) else others).append(items)
+        if compiled:
+            out = leave_blocks_out(self.spectrum, compiled, alphas)
+            if self.offset is not None:
+                out += self.offset
+        else:
+            out = np.empty((len(alphas), self.n_items, self.n_outputs))
+        for items in others:
             out[:, items] = self.without(items, alphas)
         return out
+
+    def _leaves_as_block(self, items) -> bool:
+        """Small enough, by itself, and without basis items: the compiled loop takes it."""
+        if not isinstance(self.spectrum, PrimalSpectrum) or self.centred:
+            return False
+        return (
+            0 < len(items) <= LARGEST_BLOCK
+            and len(items) < self.n_items
+            and not isinstance(self.quadratic.laplacian, GraphLaplacian)
+            and not self.matrix.in_basis[items].any()
+            and len(self.quadratic.laplacian.closure(items)) == len(items)
+        )
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticFit:
         """The problem of `items`, whole blocks, given all others: solved at λ = 1."""

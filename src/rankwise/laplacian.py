@@ -47,13 +47,9 @@ class ScoreLaplacian:
         self._ones = np.ones(len(weight))
 
     @cached_property
-    def _query_of_place(self) -> np.ndarray:
-        return np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
-
-    @cached_property
     def _query_of_item(self) -> np.ndarray:
         query = np.empty(len(self.order), dtype=np.intp)
-        query[self.order] = self._query_of_place
+        query[self.order] = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
         return query
 
     @classmethod
@@ -93,8 +89,11 @@ class ScoreLaplacian:
 
     def closure(self, items: np.ndarray) -> np.ndarray:
         """The items together with all that pairs connect them to, in ascending order."""
-        touched = np.isin(self._query_of_place, self._query_of_item[items])
-        return np.sort(self.order[touched])
+        touched = np.unique(self._query_of_item[items])
+        starts, stops = self.query_starts[touched], self.query_starts[touched + 1]
+        if (stops - starts).sum() == len(items):
+            return np.sort(items)
+        return np.sort(np.concatenate([self.order[a:b] for a, b in zip(starts, stops)]))
 
     def _half(self, X: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         Z = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)

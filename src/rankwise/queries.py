@@ -68,7 +68,9 @@ def _refuse_missing(array: np.ndarray) -> None:
     else:
         return
     if missing.any():
-        raise ValueError(f"qid is missing for item {int(np.argmax(missing))}; every item needs one.")
+        raise ValueError(
+            f"qid is missing for item {int(np.argmax(missing))}; every item needs one."
+        )
 
 
 def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

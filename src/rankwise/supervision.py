@@ -239,7 +239,9 @@ def balance(class_weight, query_weight, query_classes) -> np.ndarray:
     """
     sizes = np.diff(query_classes)
     cumulated = np.cumsum(class_weight)
-    before_query = np.repeat(cumulated[query_classes[:-1]] - class_weight[query_classes[:-1]], sizes)
+    before_query = np.repeat(
+        cumulated[query_classes[:-1]] - class_weight[query_classes[:-1]], sizes
+    )
     V = np.repeat(query_weight, sizes)
     below = cumulated - class_weight - before_query
     return (2 * below + class_weight - V) * _inverse(V)

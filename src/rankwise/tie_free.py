@@ -36,7 +36,9 @@ class TieFreeQuery:
         """Hold-outs (p, u) sorted into types: classes lost and with which weight."""
         lost = np.stack((self.classes[held], self.weight[held]), axis=-1)
         lost = lost[np.arange(len(held))[:, None], np.lexsort((lost[..., 1], lost[..., 0]))]
-        kinds, kind = np.unique(lost.reshape(len(held), 2 * held.shape[1]), axis=0, return_inverse=True)
+        kinds, kind = np.unique(
+            lost.reshape(len(held), 2 * held.shape[1]), axis=0, return_inverse=True
+        )
         return kinds, kind.ravel()
 
     def leave_out(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -174,7 +174,9 @@ class QuadraticRanker(Ranker):
         self._n_training_items()
         queries = self._supervision.queries
         if len(queries) < 2:
-            raise ValueError("leave_query_out needs a model fitted with qid of two or more queries.")
+            raise ValueError(
+                "leave_query_out needs a model fitted with qid of two or more queries."
+            )
         out = self._by_output(lambda fit: fit.leave_groups_out(list(queries), [self.alpha])[0])
         return self._outputs(out)
 
