@@ -23,15 +23,19 @@ PATIENCE = 20
 class _Model:
     """A function at the training edges and, after them, at those only watched (validation)."""
 
+    scale: np.ndarray | None = None
+
     def __init__(self, edges: Edges, watched: Edges | None, sign: int):
         self.edges, self.watched, self.sign = edges, watched, sign
         self.n_values = len(edges) + (0 if watched is None else len(watched))
 
     def _sample(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        values = self.edges.sampled(P, R)
         if self.watched is None:
-            return values
-        return np.concatenate([values, self.watched.sampled(P, R)])
+            return self.edges.sampled(P, R)
+        if self.edges.dense:
+            scores = (P @ R.T).ravel()
+            return scores[np.concatenate([self.edges.flat, self.watched.flat])]
+        return np.concatenate([self.edges.sampled(P, R), self.watched.sampled(P, R)])
 
 
 class PrimalModel(_Model):

@@ -8,6 +8,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.learners.conditional.inputs import SIGNS
 from rankwise.learners.conditional.problem import ClosedProblem
 from rankwise.solvers.kronecker import CompleteGraph, MirroredRegression
+from rankwise.spaces.kronecker import Nodes
 
 
 class HoldOuts:
@@ -19,6 +20,14 @@ class HoldOuts:
     reciprocal relation an edge and its reverse are one, so nodes are left out with all their edges,
     by refitting: p times for rows or columns, p(p − 1)/2 times for both, O(p³) each.
     """
+
+    alpha: float
+    relation: str
+    condition: str
+    _rows: Nodes
+    _columns: Nodes
+    _problems: list
+    _has_relations: bool
 
     def leave_row_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each row by the model trained without it (setting 2 or 3)."""

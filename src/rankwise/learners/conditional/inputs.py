@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_array
@@ -18,10 +19,10 @@ class Labels:
     """One relation between p_a row nodes and p_b column nodes: the matrix Y, or y at edges."""
 
     shape: tuple[int, int]
-    Y: np.ndarray | None = None
-    rows: np.ndarray | None = None
-    columns: np.ndarray | None = None
-    y: np.ndarray | None = None
+    Y: Any = None
+    rows: Any = None
+    columns: Any = None
+    y: Any = None
 
     @property
     def is_complete(self) -> bool:

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.learners.conditional import inputs
 from rankwise.metrics import conditional_error
-from rankwise.spaces.kronecker import Edges
+from rankwise.spaces.kronecker import Edges, Nodes
 from rankwise.validation import check_items
 
 BLOCK = 2048
@@ -17,6 +17,15 @@ BLOCK = 2048
 
 class Predictions:
     """Methods of ConditionalRanker: h(u, v) = row(u)ᵀ coefficients column(v)."""
+
+    condition: str
+    coef_: np.ndarray
+    dual_coef_: np.ndarray
+    n_features_in_: tuple[int, int]
+    _rows: Nodes
+    _columns: Nodes
+    _two_domains: bool
+    _has_relations: bool
 
     @property
     def _coefficients(self) -> np.ndarray:

@@ -6,7 +6,7 @@ Everything here has rows as conditions; a learner with condition="column" hands 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -63,6 +63,7 @@ class ClosedProblem:
             'sample edges and use solver="cg"',
             copies=5,
         )
+        self.state: CompleteGraph | MirroredRanking
         if sign == 0:
             self.state = CompleteGraph(rows, columns, relations, ranking)
         else:
@@ -113,16 +114,17 @@ class EdgeProblem:
         self.centre = self.edges.centre if ranking else lambda v: v
         self._watch(how.validation)
         self._choose_model(rows, columns, ranking, sign)
-        self.solution: Solution | None = None
+        self.solution = Solution(np.empty(0))
 
     def _watch(self, validation: Labels | None) -> None:
-        self.watched = self.judge = None
+        self.watched: Edges | None = None
+        self.judge: Callable | None = None
         if validation is None:
             return
-        self.watched = Edges(validation.rows, validation.columns, validation.shape)
-        targets = validation.y[self.watched.order]
+        watched = self.watched = Edges(validation.rows, validation.columns, validation.shape)
+        targets = validation.y[watched.order]
         try:
-            ranking_error(targets, targets, self.watched.rows)
+            ranking_error(targets, targets, watched.rows)
         except UndefinedMetric as error:
             raise ValueError(
                 "early_stopping: no condition has two validation edges of different value, so no "
@@ -133,12 +135,15 @@ class EdgeProblem:
         def judge(values: np.ndarray) -> dict[str, float]:
             return {
                 "train_error": _error_or_nan(self.y, values[:q], self.edges.rows),
-                "validation_error": ranking_error(targets, values[q:], self.watched.rows),
+                "validation_error": ranking_error(targets, values[q:], watched.rows),
             }
 
         self.judge = judge
 
     def _choose_model(self, rows: Nodes, columns: Nodes, ranking: bool, sign: int) -> None:
+        self.back: tuple[np.ndarray, np.ndarray] | None = None
+        self.gain: np.ndarray | None = None
+        self.model: PrimalModel | DualModel
         features = rows.through_features and columns.through_features
         if self.how.to_the_solution and (features or self.edges.dense):
             left = rows.spectrum()
@@ -149,10 +154,8 @@ class EdgeProblem:
             A, B = left.Q * left.s, right.Q * right.s
             self.model = PrimalModel(A, B, self.edges, self.watched, sign, self.gain)
         elif features:
-            self.back = self.gain = None
             self.model = PrimalModel(rows.rows, columns.rows, self.edges, self.watched, sign)
         else:
-            self.gain = None
             self.model = DualModel(rows.gram(), columns.gram(), self.edges, self.watched, sign)
 
     def path(self, alphas: Iterable[float]) -> Iterator[np.ndarray]:

@@ -136,11 +136,11 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
         A, B, self._two_domains = inputs.check_domains(self, X)
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         labels, self._has_relations = inputs.check_labels(Y, edges, (A.shape[0], B.shape[0]))
-        names = ("the row nodes", "the column nodes") if self._two_domains else ("the nodes",)
-        self._rows = Nodes.build(A, self.kernel, parameters, names[0])
+        name = "the row nodes" if self._two_domains else "the nodes"
+        self._rows = Nodes.build(A, self.kernel, parameters, name)
         self._columns = self._rows
         if self._two_domains:
-            self._columns = Nodes.build(B, self.kernel, parameters, names[1])
+            self._columns = Nodes.build(B, self.kernel, parameters, "the column nodes")
         return labels
 
     # Problems have conditions as rows; `_oriented` turns what goes in, `_joined` what comes out.
@@ -148,13 +148,14 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
     def _prepare(self, labels: list[Labels]) -> list:
         """One problem for all relations where all are complete, else one each."""
         ranking, sign = self.objective == "ranking", SIGNS[self.relation]
-        nodes = self._oriented((self._rows, self._columns))
+        rows, columns = self._oriented((self._rows, self._columns))
         if self.condition == "column":
             labels = [label.transposed() for label in labels]
         self.n_skipped_conditions_ = 0
         if ranking:
-            labels, skipped = zip(*(without_lone_edges(label) for label in labels))
-            self.n_skipped_conditions_ = sum(skipped)
+            found = [without_lone_edges(label) for label in labels]
+            labels = [label for label, _ in found]
+            self.n_skipped_conditions_ = sum(skipped for _, skipped in found)
         for number, label in enumerate(labels):
             if (len(label.y) == 0) if not label.is_complete else (ranking and label.shape[1] < 2):
                 where = f" of relation {number}" if self._has_relations else ""
@@ -166,11 +167,11 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
                 )
         grids = [as_grid(label, sign) for label in labels] if self._may_be_closed() else []
         if grids and all(label.is_complete for label in labels):
-            return [ClosedProblem(*nodes, grids, ranking, sign)]
-        problems = []
+            return [ClosedProblem(rows, columns, grids, ranking, sign)]
+        problems: list[ClosedProblem | EdgeProblem] = []
         for number, label in enumerate(labels):
             if grids and grids[number] is not None:
-                problems.append(ClosedProblem(*nodes, [grids[number]], ranking, sign))
+                problems.append(ClosedProblem(rows, columns, [grids[number]], ranking, sign))
             elif self.solver == "closed":
                 raise ValueError(
                     f'solver="closed" needs every edge between the nodes once, but of '
@@ -179,7 +180,7 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
                 )
             else:
                 label, how = self._iterations(label.as_edges())
-                problems.append(EdgeProblem(*nodes, label, ranking, sign, how))
+                problems.append(EdgeProblem(rows, columns, label, ranking, sign, how))
         return problems
 
     def _may_be_closed(self) -> bool:
@@ -189,7 +190,7 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
         """The edges to train on, and how: with a fraction, some become those to stop on."""
         how = Iterations(float(self.tol), int(self.max_iter), None, self.verbose)
         wanted = self.early_stopping
-        if isinstance(wanted, numbers.Real) and not isinstance(wanted, bool):
+        if isinstance(wanted, int | float | np.number) and not isinstance(wanted, bool):
             if not 0 < wanted < 1:
                 raise ValueError(f"early_stopping as a fraction must be in (0, 1); got {wanted!r}.")
             order = check_random_state(self.random_state).permutation(len(label.y))
