@@ -1,0 +1,88 @@
+"""Operators of preference graphs against graphs enumerated pair by pair."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import sparse
+
+from rankwise.preferences import Preferences
+from rankwise.queries import Queries
+from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
+
+from . import reference
+
+COSTS = [(loss, ties) for loss in ("magnitude", "unit", "relative") for ties in ("keep", "drop")]
+
+problems = st.integers(0, 10**6).map(np.random.default_rng)
+
+
+def assert_same(quadratic, L, b, rng):
+    m = len(L)
+    laplacian = quadratic.laplacian
+    R = laplacian.factor(np.eye(laplacian.rank))
+    np.testing.assert_allclose(laplacian.apply(np.eye(m)), L, atol=1e-10)
+    np.testing.assert_allclose(R @ R.T, L, atol=1e-10)
+    np.testing.assert_allclose(laplacian.factor_t(np.eye(m)), R.T, atol=1e-10)
+    np.testing.assert_allclose(quadratic.target.b[:, 0], b, atol=1e-10)
+    np.testing.assert_allclose((R @ quadratic.target.beta)[:, 0], b, atol=1e-10)
+    F = rng.normal(size=(m, 3))
+    for features in (F, sparse.csr_array(F)):
+        gram, moments = laplacian.gram(features, quadratic.target)
+        np.testing.assert_allclose(gram, F.T @ L @ F, atol=1e-9)
+        np.testing.assert_allclose(moments[:, 0], F.T @ b, atol=1e-9)
+
+
+@pytest.mark.parametrize("by_query", [False, True])
+@pytest.mark.parametrize(("loss", "ties"), COSTS)
+@settings(max_examples=25, deadline=None)
+@given(rng=problems)
+def test_scores_equal_enumerated_pairs(loss, ties, by_query, rng):
+    m = int(rng.integers(2, 15))
+    y = rng.integers(0, 4, m).astype(float)
+    qid = rng.integers(0, 3, m)
+    weight = rng.choice([0.0, 1.0, 2.0, 0.3], m)
+    pairs = reference.enumerate_pairs(y, qid, weight, loss, ties, by_query)
+    L, b = reference.laplacian_and_target(pairs, m)
+    queries = Queries.from_labels(qid, m)
+    scores = PairwiseScores(y[:, None], queries, weight, loss, ties, by_query)
+    assert_same(scores.quadratic(), L, b, rng)
+
+
+@pytest.mark.parametrize("loss", ["magnitude", "unit", "relative"])
+@settings(max_examples=25, deadline=None)
+@given(rng=problems)
+def test_preferences_equal_their_incidence_matrix(loss, rng):
+    m, l = int(rng.integers(2, 10)), int(rng.integers(1, 20))
+    winner = rng.integers(0, m, l)
+    loser = (winner + rng.integers(1, m, l)) % m
+    y, w = rng.uniform(0.1, 2, l), rng.choice([0.0, 1.0, 2.5], l)
+    z = np.ones(l) if loss == "unit" else y
+    squared = w / y**2 if loss == "relative" else w
+    L, b = reference.laplacian_and_target(zip(winner, loser, z, squared), m)
+    given_pairs = Preferences(winner, loser, y, w)
+    queries = Queries.from_labels(None, m)
+    supervision = PairwisePreferences(given_pairs, queries, np.ones(m), loss)
+    assert_same(supervision.quadratic(), L, b, rng)
+
+
+def test_pointwise_is_diagonal(rng=None):
+    rng = np.random.default_rng(0)
+    y, weight = rng.normal(size=6), rng.uniform(0, 2, 6)
+    scores = PointwiseScores(y[:, None], Queries.from_labels(None, 6), weight)
+    assert_same(scores.quadratic(), np.diag(weight), weight * y, rng)
+
+
+def test_large_gram_in_chunks_and_threads():
+    rng = np.random.default_rng(1)
+    m, n = 20_000, 30
+    X, y, qid = rng.normal(size=(m, n)), rng.normal(size=m), rng.integers(0, 700, m)
+    quadratic = PairwiseScores(y[:, None], Queries.from_labels(qid, m), np.ones(m)).quadratic()
+    gram, _ = quadratic.laplacian.gram(X, quadratic.target)
+    expected = np.zeros((n, n))
+    for query in range(700):
+        rows = X[qid == query]
+        if len(rows):
+            centred = rows - rows.mean(axis=0)
+            expected += len(rows) * centred.T @ centred
+    np.testing.assert_allclose(gram, expected, rtol=1e-10)
