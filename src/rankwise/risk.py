@@ -1,6 +1,6 @@
 """Pairwise risks: value, (sub)gradient and curvature with respect to the predictions p = Φ w.
 
-A risk is anything with ``n_items`` and ``at(p) -> Evaluation``; solvers see no more of it. Over
+A risk is anything convex and never negative with ``at(p) -> Evaluation``; solvers see no more. Over
 scores an evaluation costs O(m log m) however many pairs there are, over l explicit preferences
 O(l + m).
 """
@@ -23,9 +23,13 @@ LOSSES = {
 }
 
 
+class NoPreference(ValueError):
+    """The scores hold no pair to learn from."""
+
+
 @dataclass(frozen=True)
 class Evaluation:
-    """R(p), a subgradient dR/dp, and v ↦ ∇²R(p) v where the risk is smooth."""
+    """R(p) ≥ 0, a subgradient dR/dp, and v ↦ ∇²R(p) v where the risk is smooth."""
 
     value: float
     gradient: np.ndarray
@@ -56,7 +60,7 @@ class _ScoreRisk:
         self._scores = ScoreRanks(y, queries)
         pairs = self._scores.pairs
         if not pairs.any():
-            raise ValueError(
+            raise NoPreference(
                 "y holds no single preference: within every query all items (n_samples = "
                 f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
                 "learn an order from."

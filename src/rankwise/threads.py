@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from functools import partial
+from functools import cache, partial
 from itertools import pairwise
 
 import numpy as np
-from threadpoolctl import threadpool_limits
+from threadpoolctl import ThreadpoolController
 
 _pools: dict[int, ThreadPoolExecutor] = {}
 
@@ -41,9 +41,14 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     return [future.result() for future in [_pools[threads].submit(task) for task in tasks]]
 
 
-def one_blas_thread() -> threadpool_limits:
-    """A context in which BLAS does not start threads beside ours, which would wait for each other."""
-    return threadpool_limits(limits=1, user_api="blas")
+def one_blas_thread():
+    """A context without BLAS threads, which would spin beside ours and slow short vectors down."""
+    return _controller().limit(limits=1, user_api="blas")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    return ThreadpoolController()
 
 
 def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> None:

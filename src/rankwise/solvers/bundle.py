@@ -45,7 +45,7 @@ class BundleSolver:
         progress = Progress("bundle", tol, verbose)
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             best = candidate = self._start(start, alpha)
-            bound, status, n_iter = -np.inf, MAX_ITER, 0
+            bound, status, n_iter = 0.0, MAX_ITER, 0  # a risk is never negative
             try:
                 while n_iter < max_iter and status != CONVERGED:
                     self._add_plane(candidate, is_best=candidate is best)  # lines 5-7

@@ -40,7 +40,8 @@ class NewtonSolver:
     def solve(self, alpha, *, start=None, tol=1e-3, max_iter=1000, verbose=0) -> Solution:
         """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖, from `start` (zero if None).
 
-        J is 2·alpha strongly convex, so the gap reported is ‖∇J‖²/(4 alpha).
+        J is 2·alpha strongly convex and never negative, so the gap is at most ‖∇J‖²/(4 alpha), and
+        at most J.
         """
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             return self._solve(alpha, start, tol, max_iter, verbose)
@@ -59,7 +60,8 @@ class NewtonSolver:
         try:
             while True:
                 norm = float(np.linalg.norm(gradient))
-                progress.record(point.objective, norm**2 / (4 * alpha), norm)
+                gap = min(norm**2 / (4 * alpha), point.objective)
+                progress.record(point.objective, gap, norm)
                 if norm <= target:
                     status = CONVERGED
                 if status == CONVERGED or n_iter == max_iter:
@@ -76,7 +78,6 @@ class NewtonSolver:
                 gradient = self._gradient(point, alpha)
         except KeyboardInterrupt:
             status = INTERRUPTED
-        gap = norm**2 / (4 * alpha)
         return Solution(point.w, status, point.objective, gap, n_iter, progress.history())
 
     def _gradient(self, point: Iterate, alpha: float) -> np.ndarray:
