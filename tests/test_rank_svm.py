@@ -79,7 +79,7 @@ def test_the_order_and_the_names_of_queries_do_not_matter():
     names = np.array([f"query {q}" for q in qid])
     first = RankSVM(0.01, tol=1e-8, max_iter=5000).fit(X, y, qid=qid)
     again = RankSVM(0.01, tol=1e-8, max_iter=5000).fit(X[order], y[order], qid=names[order])
-    np.testing.assert_allclose(again.coef_, first.coef_, atol=1e-3)
+    np.testing.assert_allclose(again.coef_, first.coef_, atol=2e-3)
     assert again.objective_ == pytest.approx(first.objective_, abs=1e-7)
 
 
@@ -137,7 +137,7 @@ def test_preferences_in_place_of_scores(loss):
     twice = Preferences([0, 0, 2], [1, 1, 3])
     weighted = Preferences([0, 2], [1, 3], weight=[2.0, 1.0])
     models = [RankSVM(0.01, **settings).fit(X, preferences=p) for p in (twice, weighted)]
-    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=1e-3)
+    np.testing.assert_allclose(models[0].coef_, models[1].coef_, atol=0.01)
 
 
 def test_many_outputs_are_single_ones_side_by_side():
@@ -165,7 +165,7 @@ def test_dense_sparse_and_single_precision_agree(loss):
     models.append(RankSVM(0.01, loss=loss, tol=1e-6).fit(single, y, qid=qid))
     for model in models:
         assert model.coef_.dtype == np.float64
-        np.testing.assert_allclose(model.coef_, models[0].coef_, atol=2e-3)
+        np.testing.assert_allclose(model.coef_, models[0].coef_, atol=0.02)  # 2 √(gap/alpha)
     np.testing.assert_allclose(models[0].predict(single), X @ models[0].coef_, atol=1e-5)
 
 

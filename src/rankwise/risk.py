@@ -44,14 +44,14 @@ class Risk(Protocol):
 
 def risk_of_scores(y: np.ndarray, queries: Queries, loss: str) -> Risk:
     """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j."""
-    return {"hinge": ScoreHinge, "squared_hinge": ScoreSquaredHinge}[loss](y, queries)
+    return ScoreHinge(y, queries) if loss == "hinge" else ScoreSquaredHinge(y, queries)
 
 
 def risk_of_preferences(preferences: Preferences, n_items: int, loss: str) -> Risk:
     """Weighted mean loss over explicit preferences; magnitudes play no part, the margin is 1."""
-    return {"hinge": PreferenceHinge, "squared_hinge": PreferenceSquaredHinge}[loss](
-        preferences, n_items
-    )
+    if loss == "hinge":
+        return PreferenceHinge(preferences, n_items)
+    return PreferenceSquaredHinge(preferences, n_items)
 
 
 class _ScoreRisk:

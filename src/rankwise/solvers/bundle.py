@@ -70,7 +70,7 @@ class BundleSolver:
 
     def _add_plane(self, point: Iterate, is_best: bool) -> None:
         slope = self._products.pullback(point.risk.gradient)
-        refuse_non_finite(point.objective, slope @ slope)
+        refuse_non_finite(point.objective, float(slope @ slope))
         self._planes.add(slope, point.risk.value - float(slope @ point.w))
         if is_best:
             self._memory.observe(point.w, slope)

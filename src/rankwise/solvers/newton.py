@@ -82,12 +82,14 @@ class NewtonSolver:
 
     def _gradient(self, point: Iterate, alpha: float) -> np.ndarray:
         gradient = self._products.pullback(point.risk.gradient) + 2 * alpha * point.w
-        refuse_non_finite(point.objective, gradient @ gradient)
+        refuse_non_finite(point.objective, float(gradient @ gradient))
         return gradient
 
     def _newton_direction(self, point: Iterate, gradient, alpha, forcing):
         """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, and Φd, gathered without a product of its own."""
         d, d_p = np.zeros_like(gradient), np.zeros(self._products.shape[0])
+        curvature = point.risk.curvature
+        assert curvature is not None
         residual = -gradient
         conjugate, rho = residual, float(residual @ residual)
         goal = forcing**2 * rho
@@ -95,7 +97,7 @@ class NewtonSolver:
             if rho <= goal:
                 break
             conjugate_p = self._products.scores(conjugate)
-            bent = self._products.pullback(point.risk.curvature(conjugate_p))
+            bent = self._products.pullback(curvature(conjugate_p))
             bent += 2 * alpha * conjugate
             share = rho / float(conjugate @ bent)
             d += share * conjugate

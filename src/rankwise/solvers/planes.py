@@ -12,7 +12,7 @@ IDLE_LIMIT = 30
 class CuttingPlanes:
     """R(w) ≥ max_i ⟨a_i, w⟩ + b_i, with the Gram matrix of the slopes a_i."""
 
-    def __init__(self):
+    def __init__(self) -> None:
         self._slopes: list[np.ndarray] = []
         self._offsets = np.zeros(0)
         self._gram = np.zeros((0, 0))
