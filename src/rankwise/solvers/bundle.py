@@ -25,7 +25,7 @@ from rankwise.solvers.solution import (
 )
 from rankwise.threads import one_blas_thread
 
-LINE_ACCURACY = 0.03
+LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
 
 

@@ -44,7 +44,9 @@ class CuttingPlanes:
         bounds = [self._dual(v, alpha) for v in candidates]
         self._support = candidates[int(np.argmax(bounds))]
         used = self._support > 1e-9
-        w = -sum(v * a for v, a, u in zip(self._support, self._slopes, used) if u) / (2 * alpha)
+        w = np.zeros_like(self._slopes[0])
+        for i in np.flatnonzero(used):
+            w -= (self._support[i] / (2 * alpha)) * self._slopes[i]
         self._drop_idle(used)
         return w, float(max(bounds))
 

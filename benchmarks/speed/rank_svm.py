@@ -1,0 +1,244 @@
+"""RankSVM in units of (two CSR products + one argsort) of the same size, in one run.
+
+    python -m benchmarks.speed.rank_svm [iteration] [growth] [pairs] [training] [planes] [memory]
+
+Every figure is a ratio of neighbours in time: unit and candidate take turns, medians are compared.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import time
+from functools import partial
+from pathlib import Path
+
+import numba
+import numpy as np
+import piqp
+import scipy
+from scipy import sparse
+
+from benchmarks.papers.table import show
+from benchmarks.speed.text_like import dense_low_dimensional, text_like
+from rankwise.learners.rank_svm import RankSVM
+from rankwise.queries import Queries
+from rankwise.risk import LOSSES, Evaluation, risk_of_scores
+from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.planes import CuttingPlanes
+from rankwise.solvers.products import Products
+from rankwise.threads import n_threads, one_blas_thread
+
+ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+
+
+class PairHinge:
+    """PairRSVM: the counts of equations 5 and 6 by comparing all pairs, in compiled code."""
+
+    def __init__(self, y: np.ndarray):
+        self._y = y
+        self._pairs = risk_of_scores(y, Queries.from_labels(None, len(y)), "hinge")._scores.pairs[0]
+
+    def at(self, p: np.ndarray) -> Evaluation:
+        c, d = _all_pairs(self._y, p)
+        gradient = (c - d) / self._pairs
+        return Evaluation(float(gradient @ p + c.sum() / self._pairs), gradient)
+
+
+@numba.njit(cache=True, nogil=True)
+def _all_pairs(y, p):
+    c, d = np.zeros(len(y), dtype=np.int64), np.zeros(len(y), dtype=np.int64)
+    for i in range(len(y)):
+        for j in range(len(y)):
+            c[i] += (y[i] < y[j]) & (p[i] > p[j] - 1.0)
+            d[i] += (y[i] > y[j]) & (p[j] > p[i] - 1.0)
+    return c, d
+
+
+class Case:
+    """One data set with the unit and one whole iteration (lines 5 to 7) as things to time."""
+
+    def __init__(self, X, y, loss="hinge", risk=None):
+        self.X, self.y = X, y
+        self.products = Products(X)
+        self.risk = risk or risk_of_scores(y, Queries.from_labels(None, len(y)), loss)
+        w = np.random.default_rng(0).standard_normal(X.shape[1])
+        p = X @ w
+        self.w, self.g = w / p.std(), p
+
+    def unit(self) -> None:
+        p = self.X @ self.w
+        self.X.T @ self.g
+        np.argsort(p)
+
+    def iteration(self) -> None:
+        with one_blas_thread():
+            self.products.pullback(self.risk.at(self.products.scores(self.w)).gradient)
+
+
+def in_turns(candidates: list, rounds: int) -> np.ndarray:
+    """Seconds (rounds, candidates) after one round that compiles and warms up."""
+    seconds = np.empty((rounds + 1, len(candidates)))
+    for row in seconds:
+        for k, run in enumerate(candidates):
+            start = time.perf_counter()
+            run()
+            row[k] = time.perf_counter() - start
+    return seconds[1:]
+
+
+def spread(values) -> str:
+    low, middle, high = np.quantile(values, [0, 0.5, 1])
+    return f"{middle:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def iteration(m: int = 512_000, rounds: int = 9) -> None:
+    case = Case(*text_like(m))
+    unit, ours = in_turns([case.unit, case.iteration], rounds).T
+    ratio = np.median(ours) / np.median(unit)
+    show(
+        f"one iteration, {m:,} rows, {case.X.nnz / m:.0f} nonzeros a row, one query: limit 2 units",
+        ("", "milliseconds", "units"),
+        [("unit", spread(1e3 * unit), 1.0), ("iteration", spread(1e3 * ours), float(ratio))],
+    )
+
+
+def growth(sizes=(8_000, 32_000, 128_000, 512_000, 2_000_000), rounds: int = 5) -> None:
+    rows, medians = [], []
+    for m in sizes:
+        case = Case(*text_like(m))
+        unit, ours = in_turns([case.unit, case.iteration], rounds).T
+        medians.append(np.median(ours))
+        rows.append((f"{m:,}", spread(1e3 * ours), float(np.median(ours) / np.median(unit))))
+    exponent = np.polyfit(np.log(sizes), np.log(medians), 1)[0]
+    show(
+        f"iteration cost grows as m^{exponent:.2f}: limit 1.1",
+        ("rows", "milliseconds", "units"),
+        rows,
+    )
+
+
+def pairs(sizes=(250, 500, 1_000, 2_000, 4_000, 8_000, 32_000, 128_000)) -> None:
+    rows = []
+    for m in sizes:
+        X, y = text_like(m)
+        tree, pair = Case(X, y), Case(X, y, risk=PairHinge(y))
+        rounds = 5 if m <= 8_000 else 1
+        ours, slow = in_turns([tree.iteration, pair.iteration], rounds).T
+        ratio = float(np.median(slow) / np.median(ours))
+        rows.append((f"{m:,}", spread(1e3 * ours), spread(1e3 * slow), ratio))
+    show(
+        "iteration against PairRSVM on the same solver (all pairs, compiled)",
+        ("rows", "ours, ms", "PairRSVM, ms", "ratio"),
+        rows,
+    )
+
+
+def training(sizes=(128_000, 512_000), alpha: float = 1e-5, rounds: int = 3) -> None:
+    rows = []
+    for m in sizes:
+        X, y = text_like(m)
+        for loss in LOSSES:
+            case = Case(X, y)
+            model = RankSVM(alpha, loss=loss, tol=1e-3)
+            unit, ours = in_turns([case.unit, partial(model.fit, X, y)], rounds).T
+            units = float(np.median(ours) / np.median(unit))
+            rows.append((f"{m:,} {loss}", spread(ours), model.n_iter_, f"{model.gap_:.1e}", units))
+    show(
+        f"whole training, alpha {alpha:g}, to gap 1e-3 or relative gradient 1e-3: limit 40 units",
+        ("rows, loss", "seconds", "iterations", "gap", "units"),
+        rows,
+    )
+
+
+def plain_bundle(X, risk, alpha: float, tol: float = 1e-3, max_iter: int = 2000) -> int:
+    """Planes that Algorithm 1 needs without a line search."""
+    products, planes = Products(X), CuttingPlanes()
+    w, best, bound = np.zeros(X.shape[1]), np.inf, 0.0
+    for t in range(max_iter):
+        found = risk.at(products.scores(w))
+        best = min(best, found.value + alpha * w @ w)
+        if best - bound <= tol:
+            return t
+        slope = products.pullback(found.gradient)
+        planes.add(slope, found.value - slope @ w)
+        w, bound = planes.minimise(alpha)
+    return max_iter
+
+
+def planes(tol: float = 1e-3) -> None:
+    sets = {"text-like, 8,000 rows": text_like(8_000)}
+    sets["dense, 8,000 x 8"] = dense_low_dimensional(8_000)
+    sets["dense, 8,000 x 20"] = dense_low_dimensional(8_000, 20)
+    for name, (X, y) in sets.items():
+        risk = risk_of_scores(y, Queries.from_labels(None, len(y)), "hinge")
+        ours = [BundleSolver(X, risk).solve(alpha, tol=tol).n_iter for alpha in ALPHAS]
+        plain = [plain_bundle(X, risk, alpha, tol) for alpha in ALPHAS]
+        rows = [(f"{alpha:g}", a, b) for alpha, a, b in zip(ALPHAS, ours, plain)]
+        rows.append(("sum", sum(ours), sum(plain)))
+        ratio = sum(ours) / sum(plain)
+        title = f"planes to gap {tol:g}, {name}: {ratio:.2f} of plain BMRM's (limit 0.5)"
+        show(title, ("alpha", "ours", "plain BMRM"), rows)
+
+
+def memory(m: int = 512_000) -> None:
+    """Peak memory of a fit in a process of its own, over that of the CSR matrix alone."""
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        X, y = text_like(m)
+        for precision in (np.float64, np.float32):
+            path = Path(folder) / f"{np.dtype(precision).name}.npz"
+            sparse.save_npz(path, X.astype(precision), compressed=False)
+            np.save(path.with_suffix(".y.npy"), y)
+            for loss in LOSSES:
+                command = [sys.executable, "-m", "benchmarks.speed.rank_svm", "fit", path, loss]
+                done = subprocess.run(command, capture_output=True, text=True, check=True)
+                size, peak = map(float, done.stdout.split()[-2:])
+                rows.append((f"{path.stem} {loss}", size / 1e6, peak / 1e6, peak / size))
+    show(
+        f"peak memory of a fit, {m:,} rows: limit 1.6 x the CSR matrix",
+        ("", "CSR, MB", "peak, MB", "ratio"),
+        rows,
+    )
+
+
+def fit_and_report_memory(path: str, loss: str) -> None:
+    """Bytes of the CSR matrix, and of the most that it and a fit on it occupied (Linux)."""
+    warm = text_like(2_000)
+    RankSVM(1e-3, loss=loss).fit(warm[0].astype(np.load(path)["data"].dtype), warm[1])
+    before = _status("VmRSS")
+    X = sparse.csr_matrix(sparse.load_npz(path))
+    y = np.load(Path(path).with_suffix(".y.npy"))
+    Path("/proc/self/clear_refs").write_text("5")
+    RankSVM(1e-5, loss=loss).fit(X, y)
+    size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
+    print(size, _status("VmHWM") - before)
+
+
+def _status(field: str) -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
+
+
+PARTS = {f.__name__: f for f in (iteration, growth, pairs, training, planes, memory)}
+
+
+def main(wanted: list[str]) -> None:
+    if wanted[:1] == ["fit"]:
+        fit_and_report_memory(*wanted[1:])
+        return
+    print(f"{platform.machine()}, {os.cpu_count()} processors, {n_threads()} threads")
+    print(
+        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
+        f"numba {numba.__version__}, PIQP {piqp.__version__}"
+    )
+    print("medians [fastest, slowest]; unit: SciPy's X @ w and X.T @ g, and numpy.argsort")
+    for name in wanted or PARTS:
+        PARTS[name]()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
