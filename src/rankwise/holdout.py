@@ -21,7 +21,7 @@ import numpy as np
 
 from rankwise.blocks import LARGEST_BLOCK, leave_blocks_out
 from rankwise.laplacian import GraphLaplacian
-from rankwise.pairs import agree, judge_pairs, solve_pairs
+from rankwise.pairs import agree, judge_pairs, solve_bound, solve_pairs
 from rankwise.solvers.spectral import PrimalSpectrum, Spectrum
 from rankwise.spaces.matrix import Features, Gram
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
@@ -182,15 +182,11 @@ class QuadraticFit:
         C = np.linalg.cholesky(np.diag(spectrum.eigenvalues + alpha) - B.T @ B)
         half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
 
-        def normals_of(inside):
-            normals, values = self.matrix.normals_of(items[inside])
-            if normals is None or not normals.shape[1]:
-                return None, 0.0
-            N = np.linalg.solve(C, spectrum.rotate(normals))
-            return N, values + N.T @ half
-
         F = np.linalg.solve(C, P.T).T
-        return Features(F, normals_of, self.matrix.in_basis[items]), F @ half + self._offset(items)
+        removal = self.matrix.removal
+        if removal is not None:
+            removal = removal.within(items, lambda N: np.linalg.solve(C, spectrum.rotate(N)), half)
+        return Features(F, removal), F @ half + self._offset(items)
 
     def _posterior_gram(self, items, rows, alpha) -> tuple[Gram, np.ndarray]:
         """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ."""
@@ -248,36 +244,58 @@ class QuadraticFit:
 
     def _leave_freely(self, held, alpha, out) -> np.ndarray:
         """Rows that leave by u × u systems, sorted by the weight they take along."""
-        bound = self.matrix.in_basis[held].any(axis=1)
-        free = np.flatnonzero(~bound)
-        kind = np.zeros(len(free), dtype=int)
+        kind = np.zeros(len(held), dtype=int)
         if self.centred and len(np.unique(self.supervision.weight)) > 1:
-            lost = np.sort(self.supervision.weight[held[free]], axis=1)
+            lost = np.sort(self.supervision.weight[held], axis=1)
             kind = np.unique(lost, axis=0, return_inverse=True)[1].ravel()
-        for chosen in np.split(free[np.argsort(kind, kind="stable")], np.cumsum(np.bincount(kind))):
-            if not len(chosen):
-                continue
-            first = held[chosen[0]]
-            if self._nothing_left(first):
-                out[chosen] = self._offset(held[chosen].ravel()).reshape(out[chosen].shape)
+        waiting = []
+        for chosen in np.split(np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))[:-1]):
+            first = held[chosen[0]] if len(chosen) else held[:0]
+            if not len(chosen) or self._nothing_left(first):
+                waiting.append(chosen)
                 continue
             shifted = self.shifted(first, [alpha])[0] if self.centred else alpha
             out[chosen] = self._few_at(held[chosen], shifted)
-        return np.flatnonzero(bound)
+        return np.concatenate(waiting) if waiting else np.zeros(0, dtype=int)
 
     def _few_at(self, held, alpha) -> np.ndarray:
-        spectrum = self.spectrum
+        spectrum, removal = self.spectrum, self.matrix.removal
         solution = spectrum.solutions([alpha])[0]
         rows, place = np.unique(held, return_inverse=True)
+        place = place.reshape(held.shape)
         P, B = spectrum.P[rows], spectrum.B[rows]
         f, e = P @ solution, spectrum.residuals(rows, solution, alpha)
         D = 1.0 / (spectrum.eigenvalues + alpha)
+        bound = np.zeros(len(held), dtype=bool)
+        if removal is not None:
+            in_basis = removal.place_of(self.n_items)[rows]
+            bound = (in_basis[place] >= 0).any(axis=1)
+        found = np.empty((*held.shape, self.n_outputs))
         if held.shape[1] == 1:
-            leverage = (P * B) @ D / spectrum.residual_diagonal(alpha)[rows]
-            found = (f - leverage[:, None] * e)[place.reshape(held.shape)]
+            Q_ii, M_ii = (P * B) @ D, spectrum.residual_diagonal(alpha)[rows]
+            found[:, 0] = (f - (Q_ii / M_ii)[:, None] * e)[place[:, 0]]
+            if bound.any():
+                chosen = place[bound, 0]
+                M, Q, f, e = np.diag(M_ii[chosen]), np.diag(Q_ii[chosen]), f[chosen], e[chosen]
+                P, B, in_basis = P[chosen], B[chosen], in_basis[chosen]
+                place = np.full((len(held), 1), -1)
+                place[bound, 0] = np.arange(len(chosen))
         else:
             M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
-            found = solve_pairs(M, P @ (B * D).T, f, e, place.reshape(held.shape))
+            Q = P @ (B * D).T
+            found[~bound] = solve_pairs(M, Q, f, e, place[~bound])
+        if bound.any():
+            N = spectrum.rotate(removal.normals)
+            known = 0.0 if removal.values is None else removal.values
+            constraints = (
+                in_basis,
+                removal.redundancy,
+                B @ (D[:, None] * N),
+                P @ (D[:, None] * N),
+                N.T @ (D[:, None] * N),
+                N.T @ solution + known,
+            )
+            found[bound] = solve_bound(M, Q, f, e, place[bound], *constraints)
         return found + self._offset(held.ravel()).reshape(found.shape)
 
     def judge_pairs(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:

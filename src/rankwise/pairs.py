@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rankwise.spaces.removal import REDUNDANT
 from rankwise.threads import over_ranges
 
 
@@ -31,6 +32,64 @@ def _solve_pairs(M, Q, f, e, pairs, low, high, out):
             y = scale * (a * e[j, c] - b * e[i, c])
             out[p, 0, c] = f[i, c] - Q[i, i] * x - Q[i, j] * y
             out[p, 1, c] = f[j, c] - Q[j, i] * x - Q[j, j] * y
+
+
+def solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known) -> np.ndarray:
+    """The same for hold-outs of one or two items that take basis items along, (p, u, k).
+
+    Constraints Nᵀw = −values update D to D − D N (NᵀDN)⁻¹ NᵀD, so with the products BN = B D N,
+    PN = P D N, NN = NᵀDN and known = NᵀDc + values each hold-out costs O(1).
+    """
+    held = np.ascontiguousarray(held, dtype=np.int64)
+    out = np.empty((*held.shape, f.shape[1]))
+
+    def task(low, high):
+        arrays = (M, Q, f, e, held, basis, redundancy, BN, PN, NN, known)
+        _solve_bound(*arrays, low, high, out)
+
+    over_ranges(task, len(held), work=200.0 * out.size)
+    return out
+
+
+@njit(cache=True, nogil=True)
+def _solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known, low, high, out):
+    u, k = held.shape[1], f.shape[1]
+    for p in range(low, high):
+        items = held[p]
+        M_U, Q_U = np.empty((u, u)), np.empty((u, u))
+        f_U, e_U = np.empty((u, k)), np.empty((u, k))
+        for i in range(u):
+            f_U[i], e_U[i] = f[items[i]], e[items[i]]
+            for j in range(u):
+                M_U[i, j], Q_U[i, j] = M[items[i], items[j]], Q[items[i], items[j]]
+        members = basis[items]
+        members = members[members >= 0]
+        h = len(members)
+        shared = np.empty((h, h))
+        for i in range(h):
+            for j in range(h):
+                shared[i, j] = redundancy[members[i], members[j]]
+        weight, z = np.linalg.eigh(shared)
+        z = np.ascontiguousarray(z[:, weight < REDUNDANT])
+        if z.shape[1] > 0:
+            B_N, P_N = np.empty((u, h)), np.empty((u, h))
+            N_N, s = np.empty((h, h)), np.empty((h, k))
+            for j in range(h):
+                s[j] = known[members[j]]
+                for i in range(u):
+                    B_N[i, j] = BN[items[i], members[j]]
+                    P_N[i, j] = PN[items[i], members[j]]
+                for i in range(h):
+                    N_N[i, j] = NN[members[i], members[j]]
+            B_z, P_z, z_t = np.dot(B_N, z), np.dot(P_N, z), np.ascontiguousarray(z.T)
+            inner = np.dot(np.dot(z_t, N_N), z)
+            to_B = np.linalg.solve(inner, np.ascontiguousarray(B_z.T))
+            to_s = np.linalg.solve(inner, np.dot(z_t, s))
+            M_U += np.dot(B_z, to_B)
+            Q_U -= np.dot(P_z, to_B)
+            f_U -= np.dot(P_z, to_s)
+            e_U += np.dot(B_z, to_s)
+        out[p] = f_U - np.dot(Q_U, np.linalg.solve(M_U, e_U))
 
 
 TIE = 1e-9

@@ -12,6 +12,7 @@ from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.kernels import check_gram, check_kernel_name, kernel_matrix, refuse_too_large
+from rankwise.spaces.removal import BasisRemoval
 from rankwise.validation import check_index, check_items
 
 
@@ -95,16 +96,10 @@ class KernelMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return self._basis_to_features @ w
 
-    def removal_normals(self, index) -> np.ndarray:
-        """Directions N of the feature space that a model without basis items `index` must avoid.
-
-        Dropping basis items H leaves the functions with b_H = 0, that is Nᵀ w = 0 with the
-        columns N = T_Hᵀ z; where K_RR is singular only those z count that no other item makes up.
-        """
-        held = np.flatnonzero(np.isin(self.basis_index_, index))
-        Q_H = self._Q[held]
-        redundancy, z = np.linalg.eigh(np.eye(len(held)) - Q_H @ Q_H.T)
-        return self._basis_to_features[held].T @ z[:, redundancy < 1e-9]
+    def removal(self) -> BasisRemoval:
+        """How basis items leave the map."""
+        redundancy = np.eye(len(self._Q)) - self._Q @ self._Q.T
+        return BasisRemoval(self.basis_index_, self._basis_to_features.T, redundancy)
 
     def without(self, index) -> np.ndarray:
         """The map of the training items with the basis items among `index` removed.
@@ -113,20 +108,20 @@ class KernelMap(TransformerMixin, BaseEstimator):
         removed directions into the first coordinates, which are then cut off.
         """
         check_is_fitted(self)
-        return self._complement(self._normals_of(index))
+        index = check_index(index, len(self.embedding_))
+        return self._complement(self.removal().of(index)[0])
 
     def folds(self, splits: Iterable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For every (train, test): the maps of both, with test items removed from the basis."""
         check_is_fitted(self)
+        removal = self.removal()
         for train, test in splits:
-            features = self.without(test)
+            index = check_index(test, len(self.embedding_), "a test set")
+            features = self._complement(removal.of(index)[0])
             yield features[train], features[test]
 
-    def _normals_of(self, index) -> np.ndarray:
-        return self.removal_normals(check_index(index, len(self.embedding_)))
-
-    def _complement(self, N: np.ndarray) -> np.ndarray:
-        if N.shape[1] == 0:
+    def _complement(self, N: np.ndarray | None) -> np.ndarray:
+        if N is None:
             return self.embedding_.copy()
         if N.shape[1] >= N.shape[0]:
             return np.zeros((len(self.embedding_), 0))

@@ -7,19 +7,26 @@ from scipy import sparse
 
 from rankwise.kernels import refuse_too_large
 from rankwise.solvers.spectral import DualSpectrum, PrimalSpectrum
+from rankwise.spaces.removal import BasisRemoval
 
 
 class Features:
-    """Items as rows of F; a model is a weight vector w.
+    """Items as rows of F; a model is a weight vector w. Reduced sets say how basis items leave."""
 
-    `normals_of(items)` gives (N, values): a model without those items must satisfy Nᵀw = −values.
-    Only reduced sets have any: items in the basis (`in_basis`) take their kernel functions along.
-    """
-
-    def __init__(self, F, normals_of=None, in_basis=None):
+    def __init__(self, F, removal: BasisRemoval | None = None):
         self.F = F
-        self.normals_of = normals_of or _no_normals
-        self.in_basis = np.zeros(F.shape[0], dtype=bool) if in_basis is None else in_basis
+        self.removal = removal
+
+    def normals_of(self, items):
+        """(N, values): a model without the items must satisfy Nᵀw = −values; (None, 0) if free."""
+        return (None, 0.0) if self.removal is None else self.removal.of(items)
+
+    @property
+    def in_basis(self) -> np.ndarray:
+        member = np.zeros(self.n_items, dtype=bool)
+        if self.removal is not None:
+            member[self.removal.items] = True
+        return member
 
     @property
     def n_items(self) -> int:
@@ -47,6 +54,7 @@ class Gram:
 
     def __init__(self, K: np.ndarray):
         self.K = K
+        self.removal = None
         self.in_basis = np.zeros(len(K), dtype=bool)
 
     @property
@@ -54,7 +62,7 @@ class Gram:
         return len(self.K)
 
     def normals_of(self, items):
-        return _no_normals(items)
+        return None, 0.0
 
     def spectrum(self, quadratic, offset=None, centred=False) -> DualSpectrum:
         return DualSpectrum(self.K, quadratic, offset, centred)
@@ -68,7 +76,3 @@ class Gram:
     def scores(self, items, seen, a) -> np.ndarray:
         """Scores of `items` by coefficients a of the items `seen`."""
         return self.K[np.ix_(items, seen)] @ a
-
-
-def _no_normals(items):
-    return None, 0.0

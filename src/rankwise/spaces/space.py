@@ -55,18 +55,12 @@ class ReducedSpace:
     """f(x) = Σ_R b_i k(x, x_i) over basis items R, regularised by bᵀK_RR b."""
 
     def __init__(self, X, kernel, parameters: dict, basis, random_state):
-        m = X.shape[0]
         self.map = KernelMap(kernel, basis=basis, random_state=random_state, **parameters)
         self.map._fit_checked(X if kernel != "precomputed" else _dense(X))
         self.basis_index = self.map.basis_index_
         self.X_basis = self.map._X_basis
         self.is_linear = kernel == "linear"
-        in_basis = np.isin(np.arange(m), self.basis_index)
-        self.matrix = Features(self.map.embedding_, self._normals_of, in_basis)
-
-    def _normals_of(self, items):
-        normals = self.map.removal_normals(items)
-        return (normals, np.zeros((normals.shape[1], 1))) if normals.shape[1] else (None, 0.0)
+        self.matrix = Features(self.map.embedding_, self.map.removal())
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         """(r, k) dual coefficients, or (n, k) weights for the linear kernel."""

@@ -1,0 +1,59 @@
+"""Removing basis items from a reduced set, as linear constraints on the weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+REDUNDANT = 1e-9
+
+
+@dataclass
+class BasisRemoval:
+    """Which directions of the feature space leave together with basis items.
+
+    A model without the basis items H has b_H = 0, that is Nᵀw = −values for the columns N of
+    `normals` that belong to H (Theorem 1 of Airola et al., paper III of Airola 2011, as
+    constraints in place of a new map). Where K_RR is singular, `redundancy` I − QQᵀ tells which
+    combinations z of H no other basis item makes up: those with (I − QQᵀ)_HH z = 0.
+    """
+
+    items: np.ndarray
+    normals: np.ndarray
+    redundancy: np.ndarray
+    values: np.ndarray | None = None
+
+    def of(self, items) -> tuple[np.ndarray | None, np.ndarray | float]:
+        """(N, values) for removing those of `items` that are in the basis; (None, 0) if none."""
+        held = np.flatnonzero(np.isin(self.items, items))
+        if not len(held):
+            return None, 0.0
+        redundancy, z = np.linalg.eigh(self.redundancy[np.ix_(held, held)])
+        z = z[:, redundancy < REDUNDANT]
+        if not z.shape[1]:
+            return None, 0.0
+        values = 0.0 if self.values is None else z.T @ self.values[held]
+        return self.normals[:, held] @ z, values
+
+    def place_of(self, n_items: int) -> np.ndarray:
+        """Each item's place in the basis, −1 for those outside."""
+        place = np.full(n_items, -1)
+        place[self.items] = np.arange(len(self.items))
+        return place
+
+    def within(self, rows: np.ndarray, transform, values: np.ndarray) -> BasisRemoval | None:
+        """The same for a subset of the items whose features went through `transform`.
+
+        `values` gives, for normals in the new coordinates, what the offset already contributes.
+        """
+        inside = np.flatnonzero(np.isin(self.items, rows))
+        if not len(inside):
+            return None
+        items = np.searchsorted(rows, self.items[inside])
+        normals = transform(self.normals[:, inside])
+        redundancy = self.redundancy[np.ix_(inside, inside)]
+        known = normals.T @ values
+        if self.values is not None:
+            known = known + self.values[inside]
+        return BasisRemoval(items, normals, redundancy, known)
