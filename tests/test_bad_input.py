@@ -1,0 +1,325 @@
+"""Bad input is a ValueError that names the argument, the place and the way out."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from rankwise import RLS, InvalidKernel, KernelMap, Preferences, RankRLS, RankRLSCV, TooLarge
+from rankwise.kernels import repair_kernel
+
+RNG = np.random.default_rng(9)
+X = RNG.normal(size=(12, 3))
+Y = np.arange(12.0)
+QID = np.repeat(["u", "v", "w"], 4)
+LEARNERS = [RankRLS(), RLS(), RankRLSCV([1.0, 2.0]), RankRLS(kernel="rbf"), RankRLS(solver="cg")]
+by_name = pytest.mark.parametrize("learner", LEARNERS, ids=repr)
+
+
+def spoil(array, place, value):
+    array = np.array(array, dtype=float)
+    array[place] = value
+    return array
+
+
+def refused(message, error=ValueError):
+    return pytest.raises(error, match=message)
+
+
+@by_name
+@pytest.mark.parametrize(("value", "word"), [(np.nan, "NaN"), (np.inf, "inf"), (-np.inf, "inf")])
+def test_values_that_are_not_finite(learner, value, word):
+    bad = spoil(X, (7, 1), value)
+    with refused(f"X contains {word}.*row 7, column 1"):
+        learner.fit(bad, Y)
+    with refused(f"X contains {word}.*row 7, column 1"):
+        learner.fit(sparse.csr_array(bad), Y)
+    with refused(f"y contains {word}.*row 5"):
+        learner.fit(X, spoil(Y, 5, value))
+    with refused(f"y contains {word}.*row 5, column 1"):
+        learner.fit(X, spoil(np.c_[Y, Y], (5, 1), value))
+    with refused(f"sample_weight contains {word}.*row 3"):
+        learner.fit(X, Y, sample_weight=spoil(Y, 3, value))
+    learner.fit(X, Y)
+    with refused(f"X contains {word}.*row 7"):
+        learner.predict(bad)
+
+
+@by_name
+def test_wrong_lengths(learner):
+    with refused("X has 12, y has 11"):
+        learner.fit(X, Y[:-1])
+    with refused(r"qid.*\(12,\).*\(11,\)"):
+        learner.fit(X, Y, qid=QID[:-1])
+    with refused(r"sample_weight.*\(12,\).*\(11,\)"):
+        learner.fit(X, Y, sample_weight=Y[:-1])
+    with refused("y"):
+        learner.fit(X, np.zeros((12, 2, 2)))
+    with refused("requires y"):
+        learner.fit(X, None)
+    learner.fit(X, Y, qid=QID)
+    with refused("qid"):
+        learner.score(X, Y, qid=QID[:-1])
+    with refused("y"):
+        learner.score(X, Y[:-1], qid=QID)
+
+
+@pytest.mark.parametrize("alpha", [0, -1.0, np.nan, np.inf, "1", None, True, [1.0], 1j])
+def test_alpha(alpha):
+    for make in (RankRLS, RLS):
+        with refused("alpha must be a finite number, positive"):
+            make(alpha).fit(X, Y)
+
+
+@pytest.mark.parametrize("alpha", [0, -1.0, np.nan, np.inf, "x", None, [1.0], 1j])
+def test_grids_of_alphas(alpha):
+    with refused("alpha"):
+        RankRLSCV([1.0, alpha]).fit(X, Y)
+    with refused("alpha"):
+        RankRLS().fit(X, Y).path([2.0, alpha])
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "listed"),
+    [
+        ("loss", "hinge", "'magnitude', 'unit', 'relative'"),
+        ("loss", None, "'magnitude'"),
+        ("ties", "maybe", "'keep', 'drop'"),
+        ("query_weight", "items", "'pairs', 'queries'"),
+        ("solver", "lbfgs", "'auto', 'spectral', 'cg'"),
+        ("kernel", "rbg", "rbf"),
+        ("kernel", None, "rbf"),
+        ("kernel", ["rbf"], "rbf"),
+    ],
+)
+def test_unknown_names(name, value, listed):
+    for make in (RankRLS, RankRLSCV):
+        with refused(f"{name} must be one of.*{listed}"):
+            make(**{name: value}).fit(X, Y)
+    if name == "kernel":
+        with refused("kernel must be one of"):
+            KernelMap(value).fit(X)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("tol", 0.0),
+        ("tol", "x"),
+        ("max_iter", 0),
+        ("max_iter", 1.5),
+        ("max_iter", None),
+        ("basis", 13),
+        ("basis", 0),
+        ("basis", -2),
+        ("basis", [0, 12]),
+        ("basis", [1, 1]),
+        ("basis", 2.5),
+        ("basis", "all"),
+        ("basis", []),
+    ],
+)
+def test_other_parameters(name, value):
+    for make in (RankRLS, RLS):
+        with refused(name):
+            make(**{name: value}).fit(X, Y)
+
+
+@pytest.mark.parametrize("kernel", ["rbf", "poly", "laplacian", "chi2"])
+@pytest.mark.parametrize("gamma", [np.nan, np.inf, -1.0, "scale", [1.0]], ids=str)
+def test_gamma(kernel, gamma):
+    """Negative gamma makes an indefinite kernel, nan makes a model of nan."""
+    for make in (RankRLS, KernelMap):
+        with refused("gamma"):
+            make(kernel=kernel, gamma=gamma).fit(np.abs(X), Y)
+
+
+@pytest.mark.parametrize(("name", "value"), [("degree", "2"), ("degree", np.nan), ("coef0", "x")])
+def test_parameters_of_the_polynomial_kernel(name, value):
+    with refused(name):
+        RankRLS(kernel="poly", **{name: value}).fit(np.abs(X), Y)
+
+
+def test_gamma_none_is_one_over_n_for_every_kernel():
+    for kernel in ("rbf", "poly", "laplacian", "chi2"):
+        default = RankRLS(kernel=kernel).fit(np.abs(X), Y)
+        given = RankRLS(kernel=kernel, gamma=1 / 3).fit(np.abs(X), Y)
+        np.testing.assert_allclose(default.predict(np.abs(X)), given.predict(np.abs(X)))
+
+
+@pytest.mark.parametrize("kernel", ["sigmoid", "additive_chi2"])
+def test_named_kernels_that_are_indefinite(kernel):
+    """On these items their matrices have clearly negative eigenvalues."""
+    with refused("indefinite", InvalidKernel):
+        RankRLS(kernel=kernel, gamma=1.0).fit(np.abs(X), Y)
+
+
+def test_no_single_preference():
+    with refused("no single preference"):
+        RankRLS().fit(X, np.ones(12))
+    with refused("no single preference in column 1"):
+        RankRLS().fit(X, np.c_[Y, np.ones(12)])
+    with refused("no single preference"):
+        RankRLS().fit(X, np.repeat([1.0, 2, 3], 4), qid=QID)
+    with refused("no single preference"):
+        RankRLS().fit(X, Y, qid=np.arange(12))
+    with refused("no single preference"):
+        RankRLS().fit(X[:1], Y[:1])
+    with refused("no single preference"):
+        RankRLS().fit(X, Y, sample_weight=np.eye(12)[0])
+    with refused("no single preference"):
+        RankRLSCV().fit(X, np.ones(12))
+    with refused("sample_weight is zero"):
+        RankRLS().fit(X, Y, sample_weight=np.zeros(12))
+    with refused("sample_weight is negative at row 2"):
+        RankRLS().fit(X, Y, sample_weight=spoil(np.ones(12), 2, -1))
+
+
+def test_preferences():
+    for preferences, message in [
+        (Preferences([0, 12], [1, 2]), r"winner\[1\] = 12.*0 to 11"),
+        (Preferences([0, 3], [1, -1]), r"loser\[1\] = -1"),
+        (Preferences([0], [1], n_items=9), "9 items but X has 12 rows"),
+        (Preferences([], []), "no single preference"),
+    ]:
+        with refused(message):
+            RankRLS().fit(X, preferences=preferences)
+    with refused("preference 1: an item cannot be preferred over itself"):
+        Preferences([0, 4], [1, 4])
+
+
+def test_asymmetric_kernels():
+    K = X @ X.T
+    for make in (RankRLS, RLS, RankRLSCV, KernelMap):
+        with refused(r"not symmetric: K\[\d+, \d+\].*repair_kernel", InvalidKernel):
+            make(kernel="precomputed").fit(spoil(K, (2, 5), K[2, 5] + 0.1), Y)
+        with refused("square", ValueError):
+            make(kernel="precomputed").fit(K[:, :11], Y)
+    RankRLS(kernel="precomputed").fit(spoil(K, (2, 5), K[2, 5] * (1 + 1e-12)), Y)
+
+
+@pytest.mark.parametrize("m", [12, 80])
+def test_indefinite_kernels(m):
+    rng = np.random.default_rng(0)
+    Q = np.linalg.qr(rng.normal(size=(m, m)))[0]
+    eigenvalues = np.linspace(0, 1, m)
+    for smallest, fine in ((-1e-3, False), (-1e-7, False), (-1e-10, True), (-1e-13, True)):
+        eigenvalues[0] = smallest
+        K = (Q * eigenvalues) @ Q.T
+        K = (K + K.T) / 2
+        for make in (RankRLS, KernelMap):
+            if fine:
+                make(kernel="precomputed").fit(K, np.arange(m))
+                continue
+            with refused("indefinite.*smallest eigenvalue.*repair_kernel", InvalidKernel):
+                make(kernel="precomputed").fit(K, np.arange(m))
+        repaired = repair_kernel(K)
+        RankRLS(kernel="precomputed").fit(repaired, np.arange(m))
+    with refused("indefinite", InvalidKernel):
+        RankRLS(kernel="precomputed").fit(-np.eye(m), np.arange(m))
+    with refused("callable kernel is indefinite", InvalidKernel):
+        RankRLS(kernel=lambda A, B: -(A @ B.T)).fit(X, Y)
+    with refused("finite", InvalidKernel):
+        RankRLS(kernel=lambda A, B: A @ B.T * np.nan).fit(X, Y)
+
+
+def test_repaired_kernel_is_the_projection():
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(9, 9))
+    repaired = repair_kernel(A)
+    eigenvalues, Q = np.linalg.eigh((A + A.T) / 2)
+    np.testing.assert_allclose(repaired, (Q * np.maximum(eigenvalues, 0)) @ Q.T, atol=1e-12)
+    np.testing.assert_array_equal(repaired, repaired.T)
+    with refused("square"):
+        repair_kernel(A[:3])
+
+
+def test_a_kernel_whose_rows_sum_to_zero():
+    """Difference kernels are positive semi-definite: 30 blocks [[1, −1], [−1, 1]]."""
+    K = np.kron(np.eye(30), [[1.0, -1.0], [-1.0, 1.0]])
+    model = RankRLS(kernel="precomputed").fit(K, np.arange(60))
+    assert np.isfinite(model.predict(K)).all()
+
+
+@by_name
+def test_other_features_than_in_training(learner):
+    learner.fit(X, Y)
+    with refused("X has 2 features, but .* is expecting 3"):
+        learner.predict(X[:, :2])
+    with refused("X has 4 features"):
+        learner.score(np.c_[X, Y], Y)
+    with refused("2D array"):
+        learner.predict(X[0])
+
+
+def test_precomputed_kernel_of_other_items():
+    model = RankRLS(kernel="precomputed").fit(X @ X.T, Y)
+    with refused("5 features"):
+        model.predict(X @ X[:5].T)
+
+
+def test_matrices_that_do_not_fit_in_memory(monkeypatch):
+    monkeypatch.setattr("rankwise.kernels._available_memory", lambda: 10_000)
+    items = np.random.default_rng(0).normal(size=(1000, 4))
+    for learner in (RankRLS(kernel="rbf"), RLS(kernel="rbf"), RankRLSCV([1.0], kernel="rbf")):
+        with refused(r"1000 x 1000 would take 0\.0 GB.*basis=", TooLarge):
+            learner.fit(items, items[:, 0])
+    with refused("1000 x 1000.*basis=", TooLarge):
+        KernelMap("rbf").fit(items)
+    with refused("1000 x 300.*basis=", TooLarge):
+        KernelMap("rbf", basis=300).fit(items)
+    with refused("200 x 200.*cg", TooLarge):
+        RankRLS().fit(np.ones((200, 200)) * items[:200, :1], items[:200, 0])
+    with refused("1000 x 1000.*magnitude", TooLarge):
+        RankRLS(loss="relative").fit(items, items[:, 0])
+    with refused("GB", TooLarge):
+        RankRLS(kernel=lambda A, B: A @ B.T).fit(items, items[:, 0])
+
+
+def test_predicting_many_items_does_not_need_the_whole_kernel(monkeypatch):
+    """The kernel between new and training items is refused, or cut, where it would not fit."""
+    model = RankRLS(kernel="rbf").fit(X, Y)
+    monkeypatch.setattr("rankwise.kernels._available_memory", lambda: 10_000)
+    many = np.zeros((5000, 3))
+    try:
+        assert np.isfinite(model.predict(many)).all()
+    except ValueError as error:
+        assert isinstance(error, TooLarge)
+
+
+def test_holdout_indices():
+    model = RankRLS().fit(X, Y, qid=QID)
+    for index, message in [
+        ([12], "12.*0 to 11"),
+        ([-1], "-1"),
+        ([1, 1], "twice"),
+        ([0.5], "row numbers"),
+        (["a"], "row numbers"),
+        (np.ones(5, bool), "mask"),
+        ([[1, 2]], "one-dimensional"),
+    ]:
+        with refused(message):
+            model.holdout(index)
+    for pairs, message in [
+        ([[0, 12]], "0 to 11"),
+        ([[3, 3]], "item 3 twice"),
+        ([0, 1], "pairs"),
+        ([[0.5, 1]], "pairs"),
+        ([[0, 1, 2]], "pairs"),
+    ]:
+        with refused(message):
+            model.leave_pair_out(pairs)
+    with refused("two or more queries"):
+        RankRLS().fit(X, Y).leave_query_out()
+
+
+def test_solver_cg_is_for_linear_models():
+    with refused("linear"):
+        RankRLS(kernel="rbf", solver="cg").fit(X, Y)
+    with refused("basis"):
+        RankRLS(basis=3, solver="cg").fit(X, Y)
+
+
+@pytest.mark.parametrize("text", [["a"] * 12, np.array(["1", "x"] * 6, dtype=object)])
+def test_scores_that_are_no_numbers(text):
+    with refused("y must hold numbers"):
+        RankRLS().fit(X, text)
