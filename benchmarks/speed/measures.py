@@ -8,23 +8,17 @@ Each round times all cases one after the other, so a ratio compares neighbours i
 
 from __future__ import annotations
 
-import os
-import platform
 import sys
-import time
 
-import numba
 import numpy as np
-import scipy
-import sklearn
 from scipy.stats import kendalltau
 from sklearn.metrics import ndcg_score, roc_auc_score
 
+from benchmarks.speed.harness import print_machine, seconds_of, spread
 from rankwise import metrics
 from rankwise.order import concordant_pairs
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
-from rankwise.threads import n_threads
 
 UNIT = "numpy.argsort(kind='stable')"
 LIMIT = 2.5
@@ -69,34 +63,16 @@ def cases(m: int) -> dict:
     }
 
 
-def seconds_of(timed: dict, rounds: int) -> dict[str, np.ndarray]:
-    """Seconds of every case in every round, after one round that compiles and warms up."""
-    seconds = np.empty((rounds + 1, len(timed)))
-    for row in seconds:
-        for column, run in enumerate(timed.values()):
-            start = time.perf_counter()
-            run()
-            row[column] = time.perf_counter() - start
-    return dict(zip(timed, seconds[1:].T))
-
-
 def main() -> None:
     m = int(sys.argv[1]) if len(sys.argv) > 1 else 1_000_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 7
-    print(f"{platform.machine()}, {os.cpu_count()} processors, {n_threads()} threads")
-    print(
-        f"Python {platform.python_version()}, NumPy {np.__version__}, SciPy {scipy.__version__}, "
-        f"scikit-learn {sklearn.__version__}, numba {numba.__version__}"
-    )
+    print_machine()
     print(f"{m:,} items; median of {rounds} rounds [fastest, slowest]; unit: {UNIT}\n")
     print(f"{'':36}{'milliseconds':>26}{'units':>24}")
     seconds = seconds_of(cases(m), rounds)
     for name, times in seconds.items():
-        line = f"{name:36}"
-        for values, digits in ((1e3 * times, 1), (times / seconds[UNIT], 2)):
-            low, median, high = np.quantile(values, [0, 0.5, 1])
-            line += f"{median:9.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]".rjust(25)
-        print(line)
+        units = spread(times / seconds[UNIT], 2)
+        print(f"{name:36}{spread(1e3 * times, 1):>28}{units:>24}")
     ratio = np.median(seconds["concordance"] / seconds[UNIT])
     verdict = "within" if ratio <= LIMIT else "BEYOND"
     print(f"\nconcordance: {ratio:.2f} units, {verdict} the limit of {LIMIT}")

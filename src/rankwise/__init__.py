@@ -1,9 +1,12 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import metrics
+from rankwise import metrics, selection
 from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
+from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import RankRLSCV
+from rankwise.learners.rank_svm import RankSVM
+from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.preferences import Preferences
 from rankwise.spaces.kernel_map import KernelMap
 
@@ -11,12 +14,17 @@ __version__ = "0.1.0"
 
 __all__ = [
     "RLS",
+    "ConditionalRanker",
+    "ConditionalRankerCV",
     "InvalidKernel",
     "KernelMap",
     "Preferences",
     "RankRLS",
     "RankRLSCV",
+    "RankSVM",
+    "RankSVMCV",
     "TooLarge",
     "UndefinedMetric",
     "metrics",
+    "selection",
 ]

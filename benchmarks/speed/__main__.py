@@ -1,0 +1,25 @@
+"""Every speed benchmark in turn: python -m benchmarks.speed [name ...]"""
+
+import importlib
+import pkgutil
+import sys
+
+import benchmarks.speed
+
+HELPERS = {"harness", "text_like", "rank_svm_peers", "__main__"}
+
+
+def main() -> None:
+    names = sys.argv[1:] or sorted(
+        module.name
+        for module in pkgutil.iter_modules(benchmarks.speed.__path__)
+        if module.name not in HELPERS
+    )
+    sys.argv = sys.argv[:1]
+    for name in names:
+        print(f"\n=== {name}")
+        importlib.import_module(f"benchmarks.speed.{name}").main()
+
+
+if __name__ == "__main__":
+    main()
