@@ -185,19 +185,13 @@ def planes(tol: float = 1e-3) -> None:
 
 
 def memory(m: int = 512_000) -> None:
-    """Peak memory of a fit in a process of its own, over that of the CSR matrix alone."""
     rows = []
-    with tempfile.TemporaryDirectory() as folder:
-        X, y = text_like(m)
-        for precision in (np.float64, np.float32):
-            path = Path(folder) / f"{np.dtype(precision).name}.npz"
-            sparse.save_npz(path, X.astype(precision), compressed=False)
-            np.save(path.with_suffix(".y.npy"), y)
-            for loss in LOSSES:
-                command = [sys.executable, "-m", "benchmarks.speed.rank_svm", "fit", path, loss]
-                done = subprocess.run(command, capture_output=True, text=True, check=True)
-                size, peak = map(float, done.stdout.split()[-2:])
-                rows.append((f"{path.stem} {loss}", size / 1e6, peak / 1e6, peak / size))
+    X, y = text_like(m)
+    for precision in (np.float64, np.float32):
+        for loss in LOSSES:
+            size, peak = peak_memory(X.astype(precision), y, loss)
+            name = f"{np.dtype(precision).name} {loss}"
+            rows.append((name, size / 1e6, peak / 1e6, peak / size))
     show(
         f"peak memory of a fit, {m:,} rows: limit 1.6 x the CSR matrix",
         ("", "CSR, MB", "peak, MB", "ratio"),
@@ -205,8 +199,20 @@ def memory(m: int = 512_000) -> None:
     )
 
 
+def peak_memory(X, y, loss: str) -> tuple[float, float]:
+    """Bytes of the CSR matrix, and of it and a fit on it at their most, in an own process."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "X.npz"
+        sparse.save_npz(path, X, compressed=False)
+        np.save(path.with_suffix(".y.npy"), y)
+        command = [sys.executable, "-m", "benchmarks.speed.rank_svm", "fit", str(path), loss]
+        done = subprocess.run(command, capture_output=True, text=True, check=True)
+    size, peak = map(float, done.stdout.split()[-2:])
+    return size, peak
+
+
 def fit_and_report_memory(path: str, loss: str) -> None:
-    """Bytes of the CSR matrix, and of the most that it and a fit on it occupied (Linux)."""
+    """What `peak_memory` runs; Linux only."""
     warm = text_like(2_000)
     RankSVM(1e-3, loss=loss).fit(warm[0].astype(np.load(path)["data"].dtype), warm[1])
     before = _status("VmRSS")
