@@ -5,8 +5,6 @@ import tracemalloc
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.linear_model import Ridge
@@ -205,110 +203,6 @@ def test_rls_is_ridge_without_intercept(items):
     kernel = RLS(3.0, kernel="rbf").fit(items, Y)
     expected = np.linalg.solve(rbf_kernel(X) + 3.0 * np.eye(M), Y)
     assert_allclose(kernel.dual_coef_, expected, rtol=1e-8)
-
-
-def test_partial_fit_refuses_a_query_seen_before():
-    model = RankRLS().partial_fit(X[:8], Y[:8, 0], qid=[1, 1, 1, 1, 2, 2, 2, 2])
-    coef = model.coef_.copy()
-    with pytest.raises(ValueError, match=r"2.*seen before"):
-        model.partial_fit(X[8:], Y[8:, 0], qid=[2] * 5 + [3] * 4)
-    assert_allclose(model.coef_, coef)
-    model.partial_fit(X[8:], Y[8:, 0], qid=[4] * 5 + [3] * 4)
-    fitted = RankRLS().fit(X, Y[:, 0], qid=[1] * 4 + [2] * 4 + [4] * 5 + [3] * 4)
-    assert_allclose(model.coef_, fitted.coef_, rtol=1e-9)
-    with pytest.raises(ValueError, match="partial_fit"):
-        model.leave_one_out()
-    with pytest.raises(ValueError, match="seen before"):
-        fitted.partial_fit(X[:3], Y[:3, 0], qid=[9, 9, 4])
-
-
-def test_partial_fit_is_for_linear_models():
-    assert not hasattr(RankRLS(kernel="rbf"), "partial_fit")
-    assert not hasattr(RankRLS(basis=3), "partial_fit")
-
-
-def test_partial_fit_takes_a_query_of_ties():
-    """Its items are to score alike: with ties kept that is information, as in one fit."""
-    tied = np.where(np.arange(M) < 5, 2.0, Y[:, 0] + np.arange(M))
-    qid = np.where(np.arange(M) < 5, "ties", "rest")
-    model = RankRLS().partial_fit(X[5:], tied[5:], qid=qid[5:])
-    model.partial_fit(X[:5], tied[:5], qid=qid[:5])
-    assert_allclose(model.coef_, RankRLS().fit(X, tied, qid=qid).coef_, rtol=1e-9)
-
-
-def test_partial_fit_after_fit_from_a_reused_buffer():
-    """A stream reads every chunk into one array; what was learnt must not change with it."""
-    buffer = X[:8].copy()
-    model = RankRLS().fit(buffer, Y[:8, 0])
-    buffer[:] = X[8:16]
-    model.partial_fit(buffer, Y[8:16, 0])
-    whole = RankRLS().fit(X[:16], Y[:16, 0], qid=[0] * 8 + [1] * 8)
-    assert_allclose(model.coef_, whole.coef_, rtol=1e-9)
-
-
-def test_refused_partial_fit_does_not_forget_the_queries():
-    model = RankRLS().partial_fit(X, Y[:, 0], qid=QID)
-    with pytest.raises(ValueError):
-        model.partial_fit(X, np.full(M, np.nan))
-    with pytest.raises(ValueError, match="enable_metadata_routing"):
-        model.score(X, Y[:, 0])
-
-
-@st.composite
-def problems(draw):
-    """Items with queries, weights and a cost; at least one preference."""
-    rng = np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
-    m, n = draw(st.integers(2, 12)), draw(st.integers(1, 5))
-    y = rng.integers(0, 4, m).astype(float)
-    qid = rng.integers(0, draw(st.integers(1, 3)), m)
-    y[:2], qid[:2] = (0.0, 1.0), 0
-    loss, ties = draw(st.sampled_from(COSTS))
-    options = {"loss": loss, "ties": ties, "kernel": draw(st.sampled_from(["linear", "rbf"]))}
-    options["query_weight"] = draw(st.sampled_from(["pairs", "queries"]))
-    return rng, rng.normal(size=(m, n)), y, qid, options
-
-
-def predictions(X, y, qid, weight, options, new):
-    return RankRLS(0.5, **options).fit(X, y, qid=qid, sample_weight=weight).predict(new)
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems())
-def test_order_and_names_do_not_matter(problem):
-    rng, X, y, qid, options = problem
-    weight = rng.uniform(0.1, 2, len(y))
-    expected = predictions(X, y, qid, weight, options, X)
-    turn = rng.permutation(len(y))
-    names = np.array(["z", "", "query 7"])[qid]
-    found = predictions(X[turn], y[turn], names[turn], weight[turn], options, X)
-    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems())
-def test_only_differences_within_queries_matter(problem):
-    rng, X, y, qid, options = problem
-    shift = rng.integers(-50, 50, 3)
-    expected = predictions(X, y, qid, None, options, X)
-    found = predictions(X, y + shift[qid], qid, None, options, X)
-    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
-    if options["kernel"] == "linear":
-        moved = X + rng.normal(size=(3, X.shape[1]))[qid]
-        assert_allclose(predictions(moved, y, qid, None, options, X), expected, atol=1e-7)
-
-
-@settings(max_examples=60, deadline=None)
-@given(problems())
-def test_weight_two_is_the_item_twice(problem):
-    rng, X, y, qid, options = problem
-    if options["query_weight"] == "queries" and options["loss"] == "magnitude":
-        options["ties"] = "drop"
-    copies = rng.integers(0, 4, len(y))
-    copies[:2] = np.maximum(copies[:2], 1)
-    expected = predictions(X, y, qid, copies.astype(float), options, X)
-    again = np.repeat(np.arange(len(y)), copies)
-    found = predictions(X[again], y[again], qid[again], None, options, X)
-    assert_allclose(found, expected, rtol=1e-7, atol=1e-9)
 
 
 def test_conjugate_gradients_on_large_text_never_densify():

@@ -220,5 +220,6 @@ def test_joblib_and_memory_maps(backend):
 
 def test_parallel_search(routing):
     search = GridSearchCV(RankRLS(), GRID, cv=GroupKFold(4), n_jobs=2, error_score="raise")
-    search.fit(X, Y, qid=QID, groups=QID)
+    with joblib.parallel_config(backend="threading"):
+        search.fit(X, Y, qid=QID, groups=QID)
     assert_allclose(search.cv_results_["mean_test_score"], [by_hand(a) for a in GRID["alpha"]])
