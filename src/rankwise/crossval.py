@@ -17,6 +17,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.scorers import MEASURES, Scorer, scorer
 from rankwise.order import concordant_pairs
 from rankwise.queries import Queries
+from rankwise.small_holdouts import SmallHoldouts
 from rankwise.validation import check_index
 
 NAMED = ("auto", "leave-pair-out", "leave-query-out", "leave-one-out")
@@ -105,11 +106,15 @@ def score_pairs(model, alphas, scoring) -> tuple[np.ndarray, np.ndarray]:
     queries = model._supervision.queries
     scores, influence = [], []
     for alpha in alphas:
-        judged = model._by_output(lambda fit, alpha=alpha: np.stack(fit.judge_pairs(alpha)))
-        found = _score_judged(*judged, queries)
+        judged = model._by_output(lambda fit, alpha=alpha: _judged(fit, alpha))
+        found = _score_judged(judged[0], judged[1], queries)
         scores.append(found[0])
         influence.append(found[1])
     return np.stack(scores), np.stack(influence)
+
+
+def _judged(fit, alpha) -> np.ndarray:
+    return np.stack(SmallHoldouts(fit, alpha).judge_pairs())
 
 
 def _score_judged(counted, right, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
@@ -160,7 +165,8 @@ def _predict_folds(model, folds: Folds, alphas):
         return np.arange(m), model._leave_groups_out(list(folds.queries), alphas), codes
     if folds.kind == "leave-one-out":
         each = [
-            model._by_output(lambda fit, alpha=alpha: fit.leave_each_out(alpha)) for alpha in alphas
+            model._by_output(lambda fit, alpha=alpha: SmallHoldouts(fit, alpha).leave_each_out())
+            for alpha in alphas
         ]
         return np.arange(m), np.stack(each), codes
     tested, predictions, units = [], [], []

@@ -16,7 +16,7 @@ from sklearn.preprocessing import StandardScaler
 
 from rankwise import RankRLS, RankRLSCV
 
-CANDIDATES = {
+CANDIDATES: dict[str, dict] = {
     "linear": {"kernel": "linear"},
     "Gaussian kernel": {"kernel": "rbf", "gamma": 0.02},
     "Gaussian kernel, 60 basis patients": {
@@ -69,9 +69,7 @@ def _check_one_pair(console: Console, X, y, alpha) -> None:
     rest = np.delete(np.arange(len(y)), pair[0])
     refitted = RankRLS(alpha).fit(X[rest], y[rest]).predict(X[pair[0]])
     gap = np.abs(shortcut - refitted).max()
-    console.print(
-        f"Refitting without patients 3 and 100 differs from the shortcut by {gap:.1e}."
-    )
+    console.print(f"Refitting without patients 3 and 100 differs from the shortcut by {gap:.1e}.")
 
 
 def _draw(models: dict, output: Path) -> Path:

@@ -1,4 +1,4 @@
-"""Laplacians L = R Rᵀ of preference graphs as operators: complete, tie-free, weighted, explicit.
+"""Laplacians L = R Rᵀ of preference graphs as operators: complete, tie-free, weighted.
 
 Every quadratic ranking problem reads fᵀLf − 2fᵀRβ + λ‖w‖². All that the solvers and hold-outs
 ever need is R, in O(m) a column, so the graph of all pairs in a query is never formed.
@@ -8,16 +8,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numba import njit
 from scipy import sparse
-from scipy.sparse.csgraph import connected_components
 
 from rankwise.queries import Queries
 from rankwise.threads import over_ranges
 
 CHUNK_BYTES = 4e6
+
+
+@dataclass
+class Target:
+    """The linear term b = R β of the objective, one column an output.
+
+    Given as `scores` s with b = L s, or as b itself; the other forms follow when asked for.
+    """
+
+    laplacian: Any
+    scores: np.ndarray | None = None
+    given: np.ndarray | None = None
+
+    @cached_property
+    def beta(self) -> np.ndarray:
+        if self.scores is not None:
+            return self.laplacian.factor_t(self.scores)
+        return self.laplacian.solve_factor(self.given)
+
+    @cached_property
+    def b(self) -> np.ndarray:
+        return self.laplacian.apply(self.scores) if self.given is None else self.given
 
 
 class ScoreLaplacian:
@@ -134,7 +156,7 @@ class ScoreLaplacian:
         if sparse.issparse(F):
             return self._sparse_gram(F), np.asarray(F.T @ target.b)
         beta = target.beta
-        m, n = F.shape
+        n = F.shape[1]
         F = np.ascontiguousarray(F)
         G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
         rows = max(256, int(CHUNK_BYTES / (8 * n)))
@@ -276,98 +298,3 @@ class PointLaplacian:
             return np.asarray((A.T @ A).todense()), np.asarray(F.T @ target.b)
         A = F if unit else self.factor(F)
         return A.T @ A, A.T @ target.beta
-
-
-class GraphLaplacian:
-    """An explicit graph: L sparse, its factor R found one connected component at a time.
-
-    apply costs O(edges). R costs O(Σ component³) once, when first asked for: only dual solutions
-    and hold-outs need it.
-    """
-
-    def __init__(self, L: sparse.csr_array):
-        self.L = L
-
-    @property
-    def n_items(self) -> int:
-        return self.L.shape[0]
-
-    @property
-    def rank(self) -> int:
-        return self.R.shape[1]
-
-    @property
-    def R(self) -> sparse.csr_array | np.ndarray:
-        return self._factorized[0]
-
-    @cached_property
-    def component(self) -> np.ndarray:
-        return connected_components(self.L, directed=False)[1]
-
-    @cached_property
-    def _factorized(self):
-        """R with orthogonal columns, the component and the squared norm of each column."""
-        members = Queries(self.component, np.arange(self.component.max() + 1))
-        rows, columns, values, owner, squared = [], [], [], [], []
-        for c in np.flatnonzero(members.sizes > 1):
-            items = members.members(c)
-            eigenvalues, Q = np.linalg.eigh(self.L[items][:, items].toarray())
-            kept = eigenvalues > len(items) * np.finfo(float).eps * eigenvalues[-1]
-            first = len(owner)
-            owner += [c] * int(kept.sum())
-            squared += list(eigenvalues[kept])
-            rows.append(np.repeat(items, len(owner) - first))
-            columns.append(np.tile(np.arange(first, len(owner)), len(items)))
-            values.append((Q[:, kept] * np.sqrt(eigenvalues[kept])).ravel())
-        shape = (self.n_items, len(owner))
-        if not rows:
-            return np.zeros(shape), np.zeros(0, dtype=int), np.zeros(0)
-        place = (np.concatenate(rows), np.concatenate(columns))
-        R = sparse.csr_array((np.concatenate(values), place), shape=shape)
-        dense = R.nnz > 0.1 * shape[0] * shape[1]
-        return (R.toarray() if dense else R), np.array(owner), np.array(squared)
-
-    def factor(self, Y):
-        return self.R @ Y
-
-    def factor_t(self, X):
-        return self.R.T @ X
-
-    def apply(self, X):
-        return self.L @ X
-
-    def rows_of(self, items):
-        return np.flatnonzero(np.isin(self._factorized[1], self.component[items]))
-
-    def closure(self, items):
-        return np.flatnonzero(np.isin(self.component, self.component[items]))
-
-    def gram(self, F, target):
-        G = F.T @ (self.L @ F)
-        return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
-
-    def solve_factor(self, b: np.ndarray) -> np.ndarray:
-        """β with R β = b, for b in the range of L."""
-        return (self.R.T @ b) / self._factorized[2][:, None]
-
-
-@dataclass
-class Target:
-    """The linear term b = R β of the objective, one column an output.
-
-    Given as `scores` s with b = L s, or as b itself; the other forms follow when asked for.
-    """
-
-    laplacian: ScoreLaplacian | PointLaplacian | GraphLaplacian
-    scores: np.ndarray | None = None
-    given: np.ndarray | None = None
-
-    @cached_property
-    def beta(self) -> np.ndarray:
-        if self.scores is not None:
-            return self.laplacian.factor_t(self.scores)
-        return self.laplacian.solve_factor(self.given)
-
-    @cached_property
-    def b(self) -> np.ndarray:
-        return self.given if self.given is not None else self.laplacian.apply(self.scores)

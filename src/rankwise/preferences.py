@@ -97,9 +97,9 @@ def _item_numbers(values, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
-    if array.dtype.kind not in "iu":
-        if array.dtype.kind != "f" or not np.all(array == np.floor(array)):
-            raise ValueError(f"{name} must hold row numbers (integers), got {array.dtype}.")
+    whole = array.dtype.kind == "f" and np.all(array == np.floor(array))
+    if array.dtype.kind not in "iu" and not whole:
+        raise ValueError(f"{name} must hold row numbers (integers), got {array.dtype}.")
     return array.astype(np.intp)
 
 

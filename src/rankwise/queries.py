@@ -9,7 +9,7 @@ import numpy as np
 
 
 class Queries:
-    """The partition of m items into q queries; items of query i are ``order[starts[i]:starts[i+1]]``.
+    """The partition of m items into q queries, query i being ``order[starts[i]:starts[i+1]]``.
 
     ``codes`` gives each item's query number, ``labels`` the query's own name, ``order`` is stable,
     so items keep their order inside a query. O(m log m) once, O(m) when already sorted integers.

@@ -8,12 +8,14 @@ when only some items stay (`take`).
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from rankwise.graph_laplacian import GraphLaplacian
 from rankwise.kernels import refuse_too_large
-from rankwise.laplacian import GraphLaplacian, PointLaplacian, ScoreLaplacian, Target
+from rankwise.laplacian import PointLaplacian, ScoreLaplacian, Target
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
 
@@ -28,9 +30,9 @@ QUERY_WEIGHTS = ("pairs", "queries")
 
 @dataclass
 class Quadratic:
-    """fᵀLf − 2fᵀb, one column of b an output."""
+    """fᵀLf − 2fᵀb, one column of b an output; L a ScoreLaplacian, Point- or GraphLaplacian."""
 
-    laplacian: ScoreLaplacian | PointLaplacian | GraphLaplacian
+    laplacian: Any
     target: Target
 
 
@@ -38,6 +40,7 @@ class PointwiseScores:
     """Σ v (y − f)²: every item on its own (RLS). Queries only say what belongs together."""
 
     keeps_ties = False
+    by_query = False
 
     def __init__(self, Y: np.ndarray, queries: Queries, weight: np.ndarray):
         self.Y, self.queries, self.weight = Y, queries, weight

@@ -112,9 +112,10 @@ def check_preferences(preferences, y, n_items: int) -> Preferences:
 
 def check_positive(name: str, value, *, zero: bool = False) -> float:
     """A finite real number above zero (or not below it)."""
-    if isinstance(value, numbers.Real) and not isinstance(value, bool) and np.isfinite(value):
-        if value > 0 or (zero and value == 0):
-            return float(value)
+    if isinstance(value, numbers.Real) and not isinstance(value, bool):
+        number = float(value)
+        if np.isfinite(number) and (number > 0 or (zero and number == 0)):
+            return number
     bound = "not negative" if zero else "positive"
     raise ValueError(f"{name} must be a finite number, {bound}; got {value!r}.")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
@@ -19,8 +21,8 @@ class Ranker(RegressorMixin, BaseEstimator):
     `_X_basis` for others; `_has_queries`.
     """
 
-    __metadata_request__fit = {"qid": True}
-    __metadata_request__score = {"qid": True}
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
 
     def _kernel_parameters(self) -> dict:
         return {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
@@ -10,6 +12,7 @@ from rankwise.holdout import QuadraticFit, Supervision
 from rankwise.kernels import check_kernel_name
 from rankwise.learners.base import Ranker
 from rankwise.queries import Queries
+from rankwise.small_holdouts import SmallHoldouts
 from rankwise.solvers.krylov import conjugate_gradients
 from rankwise.spaces.space import build_space
 from rankwise.validation import check_choice, check_index, check_positive
@@ -25,6 +28,9 @@ DECOMPOSABLE = 3000
 
 class QuadraticRanker(Ranker):
     """Learners whose objective is Σ (squared differences) + alpha‖f‖²."""
+
+    _space: Any
+    _fits: list[tuple[np.ndarray, QuadraticFit]] | None
 
     def _check_parameters(self) -> None:
         check_positive("alpha", self.alpha)
@@ -163,7 +169,8 @@ class QuadraticRanker(Ranker):
         """
         check_is_fitted(self)
         self._n_training_items()
-        return self._outputs(self._by_output(lambda fit: fit.leave_each_out(self.alpha)))
+        found = self._by_output(lambda fit: SmallHoldouts(fit, self.alpha).leave_each_out())
+        return self._outputs(found)
 
     def leave_query_out(self) -> np.ndarray:
         """(m,) or (m, k): each item predicted by the model trained without its whole query.
@@ -195,7 +202,8 @@ class QuadraticRanker(Ranker):
             pairs = pairs_within(self._supervision.queries)
         else:
             pairs = _check_pairs(pairs, m)
-        return self._outputs(self._by_output(lambda fit: fit.leave_few_out(pairs, self.alpha)))
+        found = self._by_output(lambda fit: SmallHoldouts(fit, self.alpha).leave_out(pairs))
+        return self._outputs(found)
 
     def _n_training_items(self) -> int:
         self._decomposed()

@@ -15,7 +15,9 @@ intercept; there J = I − û ûᵀ, which lets items leave one by one: see rank
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
@@ -28,11 +30,13 @@ def intercept_direction(laplacian: ScoreLaplacian) -> np.ndarray:
     return laplacian.root_weight / np.sqrt(laplacian.query_weight[0])
 
 
-class Spectrum:
+class Spectrum(ABC):
     """λ-free state of one quadratic problem; see the module's docstring for the names."""
 
     eigenvalues: np.ndarray
     moments: np.ndarray
+    P: Any
+    B: Any
 
     def __init__(self, quadratic: Quadratic, offset=None, centred: bool = False):
         self.quadratic = quadratic
@@ -46,6 +50,31 @@ class Spectrum:
         if self.offset is None:
             return beta
         return beta - self.quadratic.laplacian.factor_t(self.offset)
+
+    def row_scale(self) -> float:
+        """√(c V v) of a single query with equal weights: R's space against the scores' own."""
+        laplacian = self.quadratic.laplacian
+        return float(np.sqrt(laplacian.stiffness[0]) * laplacian.root_weight[0])
+
+    @abstractmethod
+    def expand(self, Y: np.ndarray) -> np.ndarray:
+        """Coefficients of a model from its coordinates Y in eigenvectors."""
+
+    @abstractmethod
+    def rotate(self, normals):
+        """Constraints on the weights in eigenvectors; None where there are none."""
+
+    @abstractmethod
+    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+        """(J − H) on the given rows."""
+
+    @abstractmethod
+    def residual_diagonal(self, alpha: float) -> np.ndarray:
+        """The diagonal of J − H."""
+
+    @abstractmethod
+    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+        """e = β − B D c on the given rows."""
 
     def resolvent(self, alpha: float, normals=None, values=0.0) -> Resolvent:
         return Resolvent(1.0 / (self.eigenvalues + alpha), self.rotate(normals), values)
@@ -91,14 +120,12 @@ class PrimalSpectrum(Spectrum):
         return self.quadratic.laplacian.factor_t(self.P)
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
-        """Weights w = V Y."""
         return self.V @ Y
 
     def rotate(self, normals):
         return None if normals is None or not normals.shape[1] else self.V.T @ normals
 
     def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
-        """(J − H) on the given rows."""
         B = self.B[rows]
         block = -(B @ resolvent.apply(B.T))
         block.flat[:: len(block) + 1] += 1.0
@@ -107,12 +134,10 @@ class PrimalSpectrum(Spectrum):
         return block
 
     def residual_diagonal(self, alpha: float) -> np.ndarray:
-        """The diagonal of J − H."""
         diagonal = 1.0 - self.B**2 @ (1.0 / (self.eigenvalues + alpha))
         return diagonal if self.centre is None else diagonal - self.centre**2
 
     def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
-        """β − B D c on the given rows."""
         return self.beta[rows] - self.B[rows] @ solution
 
 
@@ -139,7 +164,6 @@ class DualSpectrum(Spectrum):
         return self.K @ self.quadratic.laplacian.factor(self.B)
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
-        """Dual coefficients a = R U Y."""
         return self.quadratic.laplacian.factor(self.B @ Y)
 
     def rotate(self, normals):

@@ -142,9 +142,10 @@ def choose_basis(basis, n_items: int, random_state) -> np.ndarray:
     if basis is None:
         return np.arange(n_items)
     if isinstance(basis, numbers.Integral) and not isinstance(basis, bool):
-        if not 1 <= basis <= n_items:
+        size = int(basis)
+        if not 1 <= size <= n_items:
             raise ValueError(f"basis must be between 1 and the {n_items} items, got {basis}.")
-        return np.sort(check_random_state(random_state).choice(n_items, basis, replace=False))
+        return np.sort(check_random_state(random_state).choice(n_items, size, replace=False))
     index = check_index(basis, n_items, "basis")
     if not len(index):
         raise ValueError("basis must name at least one item.")
