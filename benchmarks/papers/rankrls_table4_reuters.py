@@ -177,13 +177,22 @@ def in_span_of_training(weighting, train, test) -> tuple[np.ndarray, np.ndarray]
 def test_scores(path, Z, Y, Z_test, seed) -> np.ndarray:
     """(test documents, classes), each class with the alpha of the best pooled ten-fold AUC."""
     pooled = np.empty((len(ALPHAS), *Y.shape))
-    for rest, fold in KFold(10, shuffle=True, random_state=seed).split(Z):
+    for rest, fold in ten_folds(Y, seed):
         coefs, intercepts = path(Z[rest], Y[rest])
         pooled[:, fold] = (coefs @ Z[fold].T).transpose(0, 2, 1) + intercepts[:, None]
     quality = np.array([class_aucs(Y, scores) for scores in pooled])
     best = np.argmax(quality, axis=0)
     coefs, _ = path(Z, Y)  # an intercept shifts a class as a whole: no AUC changes
     return Z_test @ coefs[best, np.arange(Y.shape[1])].T
+
+
+def ten_folds(Y, seed) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Random folds, drawn again while one of them holds all positive documents of a class."""
+    rng = np.random.RandomState(seed)
+    while True:
+        folds = list(KFold(10, shuffle=True, random_state=rng).split(Y))
+        if all(Y[rest].any(axis=0).all() for rest, _ in folds):
+            return folds
 
 
 def class_aucs(Y, scores) -> np.ndarray:
