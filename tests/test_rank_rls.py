@@ -227,6 +227,21 @@ def test_conjugate_gradients_on_large_text_never_densify():
     assert np.linalg.norm(residual) < 1e-5 * np.linalg.norm(text.T @ b)
 
 
+def test_holdouts_after_conjugate_gradients_stay_sparse():
+    rng = np.random.default_rng(0)
+    items = sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")
+    y, qid = rng.normal(size=2000), np.arange(2000) % 40
+    model = RankRLS(solver="cg", tol=1e-10).fit(items, y, qid=qid)
+    held, left = np.flatnonzero(qid == 3), np.flatnonzero(qid != 3)
+    tracemalloc.start()
+    found = model.holdout(held)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    without = RankRLS(solver="cg", tol=1e-10).fit(items[left], y[left], qid=qid[left])
+    assert_allclose(found, without.predict(items[held]), atol=1e-6)
+    assert peak < 16e6, "one dense 2000 x 2000 matrix takes 32 MB"
+
+
 def test_docstrings():
     assert doctest.testmod(rank_rls).failed == 0
     assert doctest.testmod(rank_rls).attempted > 0
