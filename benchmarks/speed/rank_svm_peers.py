@@ -1,0 +1,145 @@
+"""RankSVM beside its living relatives: time and held-out ranking error on the same data.
+
+    python -m benchmarks.speed.rank_svm_peers [rows of the linear task]
+
+Peers (scikit-survival, LightGBM, XGBoost) live in an environment of their own under
+``$XDG_CACHE_HOME/rankwise`` (default ~/.cache/rankwise), made on first use with pip; they are never
+dependencies of the package. Each method runs in a process of its own, its second fit is timed.
+Boosted trees need grades and bounded queries, so their scores are cut into 31 quantiles and their
+rows into lists of up to 5,000; LightGBM attends to the head of a list only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import subprocess
+import sys
+import tempfile
+import venv
+from pathlib import Path
+
+import numpy as np
+
+from benchmarks.papers.table import show
+from benchmarks.speed.text_like import dense_low_dimensional
+from rankwise.metrics import ranking_error
+
+PEERS = ["scikit-survival", "lightgbm", "xgboost"]
+CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "rankwise" / "peers"
+
+RANK_SVM = "from rankwise.learners.rank_svm import RankSVM; model = RankSVM(alpha, {})"
+OURS = {
+    "hinge": RANK_SVM.format("loss='hinge'"),
+    "squared hinge": RANK_SVM.format("loss='squared_hinge'"),
+    "rbf": RANK_SVM.format("kernel='rbf', gamma=gamma"),
+    "rbf, squared": RANK_SVM.format("loss='squared_hinge', kernel='rbf', gamma=gamma"),
+}
+SURVIVAL = """
+from sksurv.svm import {name}
+from sksurv.util import Surv
+target = Surv.from_arrays(np.ones(len(y), dtype=bool), y - y.min() + 1.0)
+sign = -1  # it predicts risks: a high one means a short survival
+# its objective sums the squared hinge over pairs and halves the norm: alpha is 1/(2 alpha N)
+model = {name}(alpha=1 / (2 * alpha * pairs), rank_ratio=1.0, optimizer={optimizer!r},
+               max_iter=50, tol=1e-3 {more})
+"""
+GRADES = "grades = np.digitize(y, np.quantile(y, np.linspace(0, 1, 32)[1:-1]))\n"
+THEIRS = {
+    "scikit-survival, rbtree": SURVIVAL.format(
+        name="FastSurvivalSVM", optimizer="rbtree", more=", fit_intercept=False"
+    ),
+    "scikit-survival, avltree": SURVIVAL.format(
+        name="FastSurvivalSVM", optimizer="avltree", more=", fit_intercept=False"
+    ),
+    "LightGBM lambdarank": GRADES
+    + "from lightgbm import LGBMRanker; model = LGBMRanker(n_estimators=100, verbose=-1, "
+    "label_gain=list(range(32))); target = grades; extra = dict(group=groups)",
+    "XGBoost rank:pairwise": GRADES
+    + "from xgboost import XGBRanker; model = XGBRanker(objective='rank:pairwise', "
+    "n_estimators=100, lambdarank_pair_method='mean'); target = grades; extra = dict(group=groups)",
+}
+KERNEL_PEERS = {
+    "scikit-survival kernel, rbtree": SURVIVAL.format(
+        name="FastKernelSurvivalSVM", optimizer="rbtree", more=", kernel='rbf', gamma=gamma"
+    ),
+    "scikit-survival kernel, avltree": SURVIVAL.format(
+        name="FastKernelSurvivalSVM", optimizer="avltree", more=", kernel='rbf', gamma=gamma"
+    ),
+}
+RUN = """
+import json, sys, time, warnings
+import numpy as np
+warnings.filterwarnings("ignore")
+data = np.load(sys.argv[1])
+X, y, X_test = data["X"], data["y"], data["X_test"]
+alpha, gamma, pairs = float(data["alpha"]), float(data["gamma"]), len(y) * (len(y) - 1) / 2
+# gradient boosting caps the items of one query, so its rows fall into groups of up to 5,000
+groups = [len(part) for part in np.array_split(y, -(-len(y) // 5000))]
+target, extra, sign, times = y, {}, 1, []
+exec(sys.argv[2])
+for _ in range(2):
+    start = time.perf_counter()
+    model.fit(X, target, **extra)
+    times.append(time.perf_counter() - start)
+s = sign * model.predict(X_test)
+print(json.dumps([times[1], s.tolist()]))
+"""
+
+
+def peers_python() -> Path:
+    """The interpreter of the peers' environment, made on first use."""
+    python = CACHE / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
+    if not (CACHE / "ready").exists():
+        print(f"installing {', '.join(PEERS)} once, under the cache folder", flush=True)
+        venv.create(CACHE, with_pip=True)
+        install = [str(python), "-m", "pip", "install", "--quiet", "pandas<3", *PEERS]
+        subprocess.run(install, check=True)
+        (CACHE / "ready").touch()
+    return python
+
+
+def compare(title: str, X, y, methods: dict[str, tuple[Path, str]], alpha: float) -> None:
+    """Half of the rows for training, half for testing."""
+    half = len(y) // 2
+    rows = []
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "data.npz"
+        gamma = 1.0 / X.shape[1]
+        train = {"X": X[:half], "y": y[:half], "X_test": X[half:]}
+        np.savez(path, **train, alpha=alpha, gamma=gamma)
+        for name, (python, code) in methods.items():
+            command = [str(python), "-c", RUN, str(path), code]
+            done = subprocess.run(command, capture_output=True, text=True, check=False)
+            if done.returncode:
+                rows.append((name, "failed", done.stderr.strip().splitlines()[-1][:60], None))
+                continue
+            seconds, s = json.loads(done.stdout.splitlines()[-1])
+            error = ranking_error(y[half:], np.array(s))
+            rows.append((name, f"{seconds:.2f}", error, seconds / rows[0][3] if rows else seconds))
+    first = rows[0][3]
+    rows = [(*row[:3], 1.0 if i == 0 else row[3]) for i, row in enumerate(rows)]
+    show(f"{title} (first row: {first:.2f} s)", ("", "seconds", "test error", "times ours"), rows)
+
+
+def main(m: int = 40_000) -> None:
+    theirs = peers_python()
+    ours = Path(sys.executable)
+    versions = subprocess.run(
+        [str(theirs), "-m", "pip", "list", "--format=freeze"], capture_output=True, text=True
+    ).stdout.split()
+    shown = [v for v in versions if v.split("==")[0] in (*PEERS, "numpy")]
+    print(f"{platform.machine()}, {os.cpu_count()} processors; {', '.join(shown)}")
+    X, y = dense_low_dimensional(m, 20)
+    linear = {name: (ours, OURS[name]) for name in ("squared hinge", "hinge")}
+    linear |= {name: (theirs, code) for name, code in THEIRS.items()}
+    compare(f"{m // 2:,} rows x 20 features, real scores, alpha 1e-3", X, y, linear, 1e-3)
+    X, y = dense_low_dimensional(4_000, 8)
+    kernel = {name: (ours, OURS[name]) for name in ("rbf, squared", "rbf")}
+    kernel |= {name: (theirs, code) for name, code in KERNEL_PEERS.items()}
+    compare("2,000 rows x 8 features, rbf kernel, alpha 1e-3", X, y, kernel, 1e-3)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
