@@ -3,9 +3,11 @@ import warnings
 import numpy as np
 import pytest
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from sklearn.utils import estimator_checks
 
 from rankwise.exceptions import InvalidKernel
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 
 
 def test_lone_edges_are_skipped_and_counted():
@@ -31,6 +33,40 @@ def test_clone_keeps_parameters_and_fit_changes_none():
     assert model.get_params() == before == clone(model).get_params()
     assert model.n_features_in_ == 3
     assert not hasattr(clone(model), "dual_coef_")
+
+
+@pytest.mark.parametrize("Estimator", [ConditionalRanker, ConditionalRankerCV])
+def test_scikit_learn_conventions(Estimator):
+    """The checks that do not call fit(X, y) with one row an item."""
+    name = Estimator.__name__
+    for check in (
+        estimator_checks.check_no_attributes_set_in_init,
+        estimator_checks.check_parameters_default_constructible,
+        estimator_checks.check_get_params_invariance,
+        estimator_checks.check_set_params,
+    ):
+        check(name, Estimator())
+    X = np.eye(3)
+    for use in ("predict", "rank", "score", "predict_edges"):
+        arguments = {"predict": (X,), "rank": (X[0], X)}.get(use, (X, X, X))
+        with pytest.raises(NotFittedError):
+            getattr(Estimator(), use)(*arguments)
+    if Estimator is ConditionalRanker:
+        for use, arguments in (("path", ([1.0],)), ("leave_row_out", ()), ("leave_both_out", ())):
+            with pytest.raises(NotFittedError):
+                getattr(Estimator(), use)(*arguments)
+
+
+def test_data_frames():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(np.random.default_rng(0).normal(size=(6, 2)), columns=["a", "b"])
+    Y = np.random.default_rng(1).normal(size=(6, 6))
+    model = ConditionalRanker().fit(frame, Y)
+    assert model.feature_names_in_.tolist() == ["a", "b"]
+    plain = ConditionalRanker().fit(frame.values, Y)
+    np.testing.assert_allclose(model.predict(frame), plain.predict(frame.values))
+    with pytest.raises(ValueError, match="feature names"):
+        model.predict(frame[["b", "a"]])
 
 
 X_BAD, Y_BAD = np.arange(12.0).reshape(4, 3), np.arange(16.0).reshape(4, 4)

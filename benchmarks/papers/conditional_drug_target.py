@@ -16,9 +16,9 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.papers import data, table
+from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.exceptions import UndefinedMetric
 from rankwise.kernels import repair_kernel
-from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.metrics import ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
 

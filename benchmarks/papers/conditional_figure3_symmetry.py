@@ -14,7 +14,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks.papers import table
 from benchmarks.papers.conditional_table2_newsgroups import GROUPS, documents, similarity
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise import ConditionalRanker
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/conditional_figure3.png"
 TRAIN, TEST, ITERATIONS = 1000, 500, 200

@@ -13,14 +13,9 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import table
+from rankwise import ConditionalRanker, RankSVM
 from rankwise.datasets.synthetic import make_rock_paper_scissors
-from rankwise.learners.conditional import ConditionalRanker
 from rankwise.metrics import conditional_error
-
-try:
-    from rankwise import RankSVM
-except ImportError:
-    RankSVM = None
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/conditional_figure2.png"
 SHARPNESS = (1, 10, 100)
@@ -41,8 +36,6 @@ PAPER = {
 def main() -> None:
     rows = []
     for method, relation in PAPER:
-        if method == "RankSVM" and RankSVM is None:
-            continue
         for w, paper in zip(SHARPNESS, PAPER[method, relation]):
             errors = np.concatenate(
                 [errors_over(method, relation, w, seed, ALPHAS[:1]) for seed in range(REPETITIONS)]
@@ -83,7 +76,7 @@ def draw() -> None:
     matplotlib.use("Agg")
     import matplotlib.pyplot as plt
 
-    methods = ["regression", "ranking"] + (["RankSVM"] if RankSVM else [])
+    methods = ("regression", "ranking", "RankSVM")
     figure, axes = plt.subplots(3, 2, figsize=(7.5, 8), sharex=True, constrained_layout=True)
     for w, row in zip(SHARPNESS, axes):
         for relation, panel in zip(RELATIONS, row):

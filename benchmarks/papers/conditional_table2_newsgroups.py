@@ -12,7 +12,7 @@ import numpy as np
 from sklearn.feature_extraction.text import CountVectorizer
 
 from benchmarks.papers import data, table
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise import ConditionalRanker
 from rankwise.metrics import conditional_error
 
 GROUPS = {

@@ -21,7 +21,7 @@ import scipy
 import scipy.linalg
 from threadpoolctl import threadpool_info
 
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise import ConditionalRanker
 from rankwise.spaces.kronecker import Edges
 
 LIMIT = 1.5

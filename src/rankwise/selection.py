@@ -13,13 +13,14 @@
 from __future__ import annotations
 
 import numbers
+from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 
-class _Split:
+class _Split(ABC):
     """n_splits folds, drawn at random.
 
     one_domain=True says that rows and columns are the same nodes: then training edges touch no node
@@ -51,8 +52,9 @@ class _Split:
                     )
             yield np.flatnonzero(train), np.flatnonzero(test)
 
-    def _masks(self, edges: np.ndarray, rng):
-        raise NotImplementedError
+    @abstractmethod
+    def _masks(self, edges: np.ndarray, rng) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Boolean (train, test) of every fold."""
 
     def _folds(self, labels: np.ndarray, rng, what: str) -> np.ndarray:
         """The fold of every label; equal labels share one, sizes differ by one at most."""

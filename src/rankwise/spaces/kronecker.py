@@ -105,15 +105,22 @@ class Nodes:
             Z = self.rows - self.rows.mean(axis=0) if centred else self.rows
             Q, s, Vt = np.linalg.svd(Z, full_matrices=False)
             kept = s > max(Z.shape) * np.finfo(float).eps * s.max(initial=0.0)
-            return Spectrum(Q[:, kept], s[kept], Vt[kept].T, centred)
+            return Spectrum(_clean(Q[:, kept], centred), s[kept], Vt[kept].T, centred)
         K = centre_kernel(self.rows) if centred else self.rows
         eigenvalues, Q = scipy.linalg.eigh(K, check_finite=False, overwrite_a=centred)
         kept = eigenvalues > len(K) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
         if centred:
             kept[0] = False
         first = len(K) if not kept.any() else int(np.argmax(kept))
-        Q, s = Q[:, first:], np.sqrt(eigenvalues[first:])
+        Q, s = _clean(Q[:, first:], centred), np.sqrt(eigenvalues[first:])
         return Spectrum(Q, s, Q / s, centred)
+
+
+def _clean(Q: np.ndarray, centred: bool) -> np.ndarray:
+    """Vectors of tiny singular values mix with the constant, a null vector of the same problem."""
+    if centred and Q.size:
+        Q -= Q.mean(axis=0)
+    return Q
 
 
 def centre_kernel(K: np.ndarray) -> np.ndarray:

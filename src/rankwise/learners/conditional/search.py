@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional.inputs import SIGNS, Labels
 from rankwise.learners.conditional.ranker import ConditionalRanker
-from rankwise.metrics import conditional_error, ranking_error
+from rankwise.metrics import ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
 from rankwise.spaces.kronecker import Edges
 from rankwise.validation import check_choice, check_positive
@@ -43,7 +43,8 @@ class ConditionalRankerCV(BaseEstimator):
     Attributes
     ----------
     alpha_, best_score_ : the chosen alpha and its 1 − conditional error
-    cv_results_ : {"alpha", "score", "score_se"}; the standard error is that over folds
+    cv_results_ : {"alpha", "score", "score_se"}; the standard error is that over
+        folds, or over conditions where one row or column at a time is left out
     best_estimator_ : the ranker refitted on all edges with alpha_
     """
 
@@ -74,8 +75,7 @@ class ConditionalRankerCV(BaseEstimator):
         else:
             errors = self._fold_errors(ranker, labels, alphas)
         scores = 1 - errors.mean(axis=0)
-        n = len(errors)
-        spread = errors.std(axis=0, ddof=1) / np.sqrt(n) if n > 1 else np.full(len(alphas), 0.0)
+        spread = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
         self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": spread}
         best = int(np.argmax(scores))
         self.alpha_, self.best_score_ = float(alphas[best]), float(scores[best])
@@ -94,16 +94,19 @@ class ConditionalRankerCV(BaseEstimator):
         return self.cv == "auto" and complete and ranker._two_domains and whole_conditions
 
     def _leave_one_out_errors(self, ranker, labels: list[Labels], alphas) -> np.ndarray:
-        """(relations, alphas): the decompositions are shared by all alphas."""
+        """(relations × conditions, alphas): the decompositions are shared by all alphas."""
         ranker._problems = ranker._prepare(labels)
         ranker._set_coefficients([np.empty(0)])
-        errors = np.empty((len(labels), len(alphas)))
-        for j, alpha in enumerate(alphas):
+        found = []
+        for alpha in alphas:
             ranker.alpha = float(alpha)
             held_out = np.atleast_3d(getattr(ranker, f"leave_{HOLDOUTS[self.setting]}_out")())
-            for i, label in enumerate(labels):
-                errors[i, j] = conditional_error(label.Y, held_out[:, :, i], ranker.condition)
-        return errors
+            errors = []
+            for label, scores in zip(labels, np.moveaxis(held_out, -1, 0)):
+                pair = (label.Y, scores) if ranker.condition == "row" else (label.Y.T, scores.T)
+                errors += [ranking_error(y, s) for y, s in zip(*pair) if np.ptp(y) > 0]
+            found.append(errors)
+        return np.array(found).T
 
     def _fold_errors(self, ranker, labels: list[Labels], alphas) -> np.ndarray:
         """(relations × folds, alphas)."""

@@ -1,0 +1,62 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from rankwise.kernels import kernel_matrix
+from rankwise.spaces.kronecker import Edges, Nodes, centre_kernel
+
+shapes = st.tuples(
+    st.integers(1, 9), st.integers(1, 7), st.integers(1, 5), st.integers(1, 60), st.integers(0, 999)
+)
+
+
+@given(shapes, st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_edge_products(shape, dense):
+    """Both routes against plain loops, for any multiset of edges."""
+    p_a, p_b, d, q, seed = shape
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.integers(p_a, size=q), rng.integers(p_b, size=q)
+    edges = Edges(rows, columns, (p_a, p_b))
+    edges.dense = dense
+    v = rng.normal(size=q)
+    V = np.zeros((p_a, p_b))
+    for e in range(q):
+        V[rows[e], columns[e]] += v[e]
+    in_order = v[edges.order]
+    B, P, R = (rng.normal(size=(p, d)) for p in (p_b, p_a, p_b))
+    np.testing.assert_allclose(edges.matrix(in_order), V, atol=1e-12)
+    np.testing.assert_allclose(edges.times(in_order, B), V @ B, atol=1e-12)
+    expected = [P[rows[e]] @ R[columns[e]] for e in edges.order]
+    np.testing.assert_allclose(edges.sampled(P, R), expected, atol=1e-12)
+    centred = [v[e] - v[rows == rows[e]].mean() for e in edges.order]
+    np.testing.assert_allclose(edges.centre(in_order), centred, atol=1e-12)
+
+
+@given(st.integers(1, 12), st.integers(1, 6), st.sampled_from(["linear", "rbf"]), st.booleans())
+@settings(max_examples=60, deadline=None)
+def test_spectrum(p, n, kernel, centred):
+    rng = np.random.default_rng(p * 10 + n)
+    X, U = rng.normal(size=(p, n)), rng.normal(size=(4, n))
+    nodes = Nodes.build(X, kernel, {}, "the nodes")
+    assert nodes.through_features == (kernel == "linear" and n < p)
+    K = kernel_matrix(X, X, kernel)
+    np.testing.assert_allclose(nodes.gram(), K, atol=1e-12)
+    spectrum = nodes.spectrum(centred)
+    Q, s = spectrum.Q, spectrum.s
+    np.testing.assert_allclose(Q.T @ Q, np.eye(len(s)), atol=1e-5)
+    C = np.eye(p) - 1 / p if centred else np.eye(p)
+    np.testing.assert_allclose(centre_kernel(K) if centred else K, C @ K @ C, atol=1e-12)
+    np.testing.assert_allclose((Q * s**2) @ Q.T, C @ K @ C, atol=1e-9)
+    new = nodes.represent(U) @ spectrum.to_rows
+    np.testing.assert_allclose(new @ (Q * s).T, kernel_matrix(U, X, kernel) @ C, atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_some_of_the_nodes(kernel):
+    X = np.random.default_rng(0).normal(size=(8, 3))
+    kept = np.array([5, 1, 6, 2])
+    part, whole = (Nodes.build(Z, kernel, {}, "the nodes") for Z in (X[kept], X))
+    np.testing.assert_allclose(whole.take(kept).rows, part.rows)
+    np.testing.assert_allclose(whole.take(kept).represent(X), part.represent(X))
