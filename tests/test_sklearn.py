@@ -188,7 +188,7 @@ def test_pandas_index_is_ignored():
         {"kernel": "rbf", "basis": 6, "random_state": np.random.RandomState(0)},
         {"loss": "relative", "solver": "cg"},
     ],
-    ids=str,
+    ids=lambda options: " ".join(options) or "plain",
 )
 @pytest.mark.parametrize("through", ["pickle", "joblib"])
 def test_stored_models_are_the_same(options, through, tmp_path):

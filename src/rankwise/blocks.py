@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 from numba import njit
+from scipy.linalg import lapack
 
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.threads import over_ranges
@@ -17,14 +18,17 @@ from rankwise.threads import over_ranges
 LARGEST_BLOCK = 128
 
 
-def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas) -> np.ndarray:
-    """(a, m, k) predictions of every item without its block; items outside blocks are zero.
+def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
+    """(a, m, k) predictions of every item without its block, and which blocks are safe.
 
-    Each block's rows of P, B and β carry the numbers of its items.
+    Each block's rows of P, B and β carry the numbers of its items. A block with a pivot of
+    I − H_UU below `smallest` has lost its digits and is to be done another way.
     """
     a, k = len(alphas), spectrum.moments.shape[1]
     eigenvalues = spectrum.eigenvalues
     used = eigenvalues > eigenvalues.max(initial=0.0) * len(eigenvalues) * np.finfo(float).eps
+    if not used.any():
+        return np.zeros((a, len(spectrum.P), k)), np.ones(len(blocks), dtype=bool)
     root = np.sqrt(eigenvalues[used])
     B, P = spectrum.B[:, used] / root, spectrum.P[:, used] / root
     theta = eigenvalues[used][:, None] / (eigenvalues[used][:, None] + np.asarray(alphas))
@@ -38,12 +42,22 @@ def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas)
     out = (P @ solution).reshape(len(P), k, -1)
     starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
     rows = np.concatenate(blocks)
+    safe = np.ones(len(blocks), dtype=np.bool_)
+    arrays = (P, B, theta, left, right, residuals, rows, starts)
 
     def task(low, high):
-        _leave_blocks_out(P, B, theta, left, right, residuals, rows, starts, low, high, out)
+        _leave_blocks_out(*arrays, low, high, smallest, out, safe)
 
     over_ranges(task, len(blocks), work=1e3 * out.size)
-    return out[:, :, :a].transpose(2, 0, 1)
+    return out[:, :, :a].transpose(2, 0, 1), safe
+
+
+def smallest_pivot(operator: np.ndarray) -> float:
+    """The smallest pivot of a symmetric matrix's Cholesky factorisation, 0 if it has none."""
+    if not len(operator):
+        return np.inf
+    factor, failed = lapack.dpotrf(operator, lower=1)
+    return 0.0 if failed else float(np.diagonal(factor).min()) ** 2
 
 
 def _padded(table: np.ndarray) -> np.ndarray:
@@ -54,14 +68,16 @@ def _padded(table: np.ndarray) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _leave_blocks_out(P, B, theta, left, right, residuals, rows, starts, low, high, out):
-    r, a = theta.shape
+def _leave_blocks_out(
+    P, B, theta, left, right, residuals, rows, starts, low, high, smallest, out, safe
+):
+    a = theta.shape[1]
     for block in range(low, high):
         items = rows[starts[block] : starts[block + 1]]
         u = len(items)
         B_U, P_U = B[items], P[items]
         T = _residual_operators(B_U, left, right)
-        _cholesky(T, u, a)
+        safe[block] = _cholesky(T, u, a, smallest)
         for output in range(out.shape[1]):
             z = residuals[items, output, :].copy()
             _solve(T, z, u, a)
@@ -94,8 +110,12 @@ def _residual_operators(B_U, left, right):
 
 
 @njit(cache=True, nogil=True)
-def _cholesky(T, u, a):
-    """T = C Cᵀ in place (packed lower triangle), one factorisation a λ in the last axis."""
+def _cholesky(T, u, a, smallest):
+    """T = C Cᵀ in place (packed lower triangle), one factorisation a λ in the last axis.
+
+    False if a pivot falls below `smallest`; the factor is of no use then.
+    """
+    safe = True
     for i in range(u):
         row = i * (i + 1) // 2
         for j in range(i + 1):
@@ -107,11 +127,13 @@ def _cholesky(T, u, a):
                     entry[c] -= first[c] * second[c]
             if i == j:
                 for c in range(a):
-                    entry[c] = 1.0 / np.sqrt(entry[c])
+                    safe = safe and entry[c] >= smallest
+                    entry[c] = 1.0 / np.sqrt(max(entry[c], smallest))
             else:
                 inverse = T[other + j]
                 for c in range(a):
                     entry[c] *= inverse[c]
+    return safe
 
 
 @njit(cache=True, nogil=True)

@@ -84,7 +84,7 @@ class Folds:
 
     def _held_and_tested(self, split, number: int) -> tuple[np.ndarray, np.ndarray]:
         m = self.queries.n_items
-        if isinstance(split, tuple) or (len(split) == 2 and np.ndim(split[0]) == 1):
+        if len(split) == 2 and np.ndim(split[0]) == 1 and np.ndim(split[1]) == 1:
             train = check_index(split[0], m, f"cv fold {number}'s training set")
             test = check_index(split[1], m, f"cv fold {number}'s test set")
         else:

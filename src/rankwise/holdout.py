@@ -19,13 +19,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.blocks import LARGEST_BLOCK, leave_blocks_out
+from rankwise.blocks import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
 from rankwise.graph_laplacian import GraphLaplacian
 from rankwise.solvers.spectral import PrimalSpectrum, Spectrum
 from rankwise.spaces.matrix import Features, Gram
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 
 Supervision = PointwiseScores | PairwiseScores | PairwisePreferences
+
+
+LEVERAGE = 1e-6
+"""Where 1 − leverage is smaller, the primal residual operator has lost its digits."""
 
 
 class QuadraticFit:
@@ -62,7 +66,7 @@ class QuadraticFit:
             rows = self.quadratic.laplacian.rows_of(items)
             return self._leave_rows_out(items, rows, alphas)
         if self.centred:
-            return self._leave_rows_out(items, items, self.shifted(items, alphas))
+            return self._leave_rows_out(items, items, alphas)
         if len(closure) == self.n_items:
             return self._refit(items, alphas)
         inside = np.searchsorted(closure, items)
@@ -97,10 +101,13 @@ class QuadraticFit:
             ratio *= (left.sum() ** 2 - left @ left) / (weight.sum() ** 2 - weight @ weight)
         return np.asarray(alphas) * ratio
 
-    def _leave_rows_out(self, items, rows, alphas) -> np.ndarray:
+    def _leave_rows_out(self, items, rows, given) -> np.ndarray:
         spectrum = self.spectrum
+        alphas = self.shifted(items, given) if self.centred else given
         normals, values = self.matrix.normals_of(items)
         if normals is None and len(rows) > 2 * len(spectrum.eigenvalues):
+            if min(alphas) < spectrum.rounding():
+                return self._refit(items, given)
             return self._leave_many_rows_out(items, rows, alphas)
         P, B = spectrum.P[items], spectrum.B[rows]
         out = np.zeros((len(alphas), len(items), self.n_outputs))
@@ -109,6 +116,8 @@ class QuadraticFit:
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
+            if spectrum.cancels and smallest_pivot(operator) < LEVERAGE:
+                return self._refit(items, given)
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)
         return out + self.offset_of(items)
@@ -132,15 +141,19 @@ class QuadraticFit:
     def _refit(self, items, alphas) -> np.ndarray:
         """Train on what stays: one decomposition for all alphas."""
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        quadratic = self.supervision.take(staying).quadratic()
-        offset = None if self.offset is None else self.offset[staying]
-        rest = self.matrix.take(staying).spectrum(quadratic, offset)
+        rest = self._spectrum_without(items)
         normals, values = self.matrix.normals_of(items)
         out = np.empty((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
             out[i] = self.matrix.scores(items, staying, rest.expand(solution))
         return out + self.offset_of(items)
+
+    def _spectrum_without(self, items) -> Spectrum:
+        staying = np.setdiff1d(np.arange(self.n_items), items)
+        quadratic = self.supervision.take(staying).quadratic()
+        offset = None if self.offset is None else self.offset[staying]
+        return self.matrix.take(staying).spectrum(quadratic, offset)
 
     def leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
         """(a, m, k): each item predicted without its whole group; groups cover the items once."""
@@ -149,9 +162,10 @@ class QuadraticFit:
         for items in groups:
             (compiled if self._leaves_as_block(items) else others).append(items)
         if compiled and isinstance(self.spectrum, PrimalSpectrum):
-            out = leave_blocks_out(self.spectrum, compiled, alphas)
+            out, safe = leave_blocks_out(self.spectrum, compiled, alphas, LEVERAGE)
             if self.offset is not None:
                 out += self.offset
+            others += [items for items, fine in zip(compiled, safe) if not fine]
         else:
             out = np.empty((len(alphas), self.n_items, self.n_outputs))
         for items in others:
@@ -183,13 +197,24 @@ class QuadraticFit:
     def _posterior_map(self, removal, items, rows, alpha) -> tuple[Features, np.ndarray]:
         """P_T C⁻ᵀ with C Cᵀ = Λ + λ − B_TᵀB_T, the normal equations without the block T."""
         spectrum = self.spectrum
-        P, B = spectrum.P[items], spectrum.B[rows]
-        C = np.linalg.cholesky(np.diag(spectrum.eigenvalues + alpha) - B.T @ B)
-        half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
+        if alpha < spectrum.rounding():
+            spectrum = self._spectrum_without(items)
+            root = np.sqrt(spectrum.eigenvalues + alpha)[:, None]
+            half, P = spectrum.moments / root, np.asarray(self.matrix.F[items] @ spectrum.V)
 
-        F = np.linalg.solve(C, P.T).T
+            def solve(Y):
+                return Y / root
+        else:
+            P, B = spectrum.P[items], spectrum.B[rows]
+            C = np.linalg.cholesky(np.diag(spectrum.eigenvalues + alpha) - B.T @ B)
+            half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
+
+            def solve(Y):
+                return np.linalg.solve(C, Y)
+
+        F = solve(P.T).T
         if removal is not None:
-            removal = removal.within(items, lambda N: np.linalg.solve(C, spectrum.rotate(N)), half)
+            removal = removal.within(items, lambda N: solve(spectrum.rotate(N)), half)
         return Features(F, removal), F @ half + self.offset_of(items)
 
     def _posterior_gram(self, K, items, rows, alpha) -> tuple[Gram, np.ndarray]:

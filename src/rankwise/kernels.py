@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 import os
 
 import numpy as np
@@ -11,9 +12,13 @@ from scipy.sparse.linalg import eigsh
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel, TooLarge
+from rankwise.validation import check_positive
 
 NEGATIVE_EIGENVALUE = 1e-8
 """An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
+
+
+POSITIVE_DEFINITE = ("linear", "rbf", "poly", "polynomial", "laplacian", "cosine", "chi2")
 
 
 def check_kernel_name(kernel) -> None:
@@ -26,13 +31,29 @@ def check_kernel_name(kernel) -> None:
         )
 
 
+def check_kernel(kernel, *, gamma=None, degree=3, coef0=1.0) -> None:
+    """The name and the parameters of a kernel."""
+    check_kernel_name(kernel)
+    if gamma is not None:
+        check_positive("gamma", gamma)
+    check_positive("degree", degree)
+    if not isinstance(coef0, numbers.Real) or not np.isfinite(float(coef0)):
+        raise ValueError(f"coef0 must be a finite number; got {coef0!r}.")
+
+
+def may_be_indefinite(kernel) -> bool:
+    """Whether nothing but a look at its matrix proves the kernel positive semi-definite."""
+    return callable(kernel) or kernel not in POSITIVE_DEFINITE
+
+
 def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:
     """k(X, Y), rows X, columns Y. A callable takes two matrices, or else two rows."""
     if callable(kernel):
         return _callable_kernel(X, Y, kernel)
-    K = pairwise_kernels(
-        X, Y, metric=kernel, filter_params=True, gamma=gamma, degree=degree, coef0=coef0
-    )
+    parameters = {"degree": degree, "coef0": coef0, "gamma": gamma}
+    if gamma is None and kernel == "chi2":
+        parameters["gamma"] = 1.0 / X.shape[1]
+    K = pairwise_kernels(X, Y, metric=kernel, filter_params=True, **parameters)
     return np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
 
 
@@ -52,10 +73,15 @@ def _callable_kernel(X, Y, kernel) -> np.ndarray:
     return K
 
 
-def check_gram(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
-    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3)."""
+def check_square(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InvalidKernel(f"{name} must be a square matrix for fit, got shape {K.shape}.")
+    return K
+
+
+def check_gram(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
+    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3)."""
+    check_square(K, name)
     scale = np.abs(K).max(initial=0.0)
     gap = np.abs(K - K.T)
     if gap.max(initial=0.0) > NEGATIVE_EIGENVALUE * scale:
@@ -81,7 +107,7 @@ def _negative_eigenvalue(K: np.ndarray) -> float | None:
     m = len(K)
     if not K.any():
         return None
-    start = np.full(m, 1.0 / np.sqrt(m))
+    start = np.random.default_rng(0).standard_normal(m)
     largest = eigsh(K, k=1, which="LA", v0=start, tol=1e-4)[0][0] if m > 50 else None
     if largest is None:
         eigenvalues = scipy.linalg.eigvalsh(K)

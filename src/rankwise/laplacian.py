@@ -159,7 +159,7 @@ class ScoreLaplacian:
         n = F.shape[1]
         F = np.ascontiguousarray(F)
         G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
-        rows = max(256, int(CHUNK_BYTES / (8 * n)))
+        rows = max(256, int(CHUNK_BYTES / (8 * max(n, 1))))
         for low, high in _query_chunks(self.query_starts, rows):
             start, stop = self.query_starts[low], self.query_starts[high]
             A = np.empty((stop - start, n))

@@ -104,29 +104,37 @@ def agree(predicted: np.ndarray, gap: np.ndarray) -> np.ndarray:
     return right
 
 
-def judge_pairs(M, e, s, root) -> tuple[np.ndarray, np.ndarray]:
+def judge_pairs(M, e, s, root, smallest) -> tuple[np.ndarray, np.ndarray] | None:
     """Per item and output: pairs with different scores it is in, and how many are held out right.
 
     A single query with all pairs and equal weights, every pair held out: the difference of the
     two predictions is s_i − s_j − (z_i − z_j)/root with z = M_UU⁻¹ e_U. O(m²) time, O(m) memory.
+    None if a pivot of some M_UU falls below `smallest`.
     """
     counted, right = np.zeros(s.shape), np.zeros(s.shape)
+    unsafe = np.zeros(len(s), dtype=np.int64)
 
     def task(low, high):
-        _judge_rows(M, e, s, root, low, high, counted, right)
+        _judge_rows(M, e, s, root, smallest, low, high, counted, right, unsafe)
 
     over_ranges(task, len(s), work=10.0 * len(s) * s.size)
-    return counted, right
+    return None if unsafe.any() else (counted, right)
 
 
 @njit(cache=True, nogil=True)
-def _judge_rows(M, e, s, root, low, high, counted, right):
+def _judge_rows(M, e, s, root, smallest, low, high, counted, right, unsafe):
     m, k = s.shape
     for i in range(low, high):
         a = M[i, i]
         for j in range(m):
+            if i == j:
+                continue
             b, d = M[i, j], M[j, j]
-            scale = root * (a * d - b * b)
+            determinant = a * d - b * b
+            if determinant <= smallest * max(a, d):
+                unsafe[i] += 1
+                continue
+            scale = root * determinant
             for c in range(k):
                 gap = s[i, c] - s[j, c]
                 if gap == 0.0:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from numbers import Integral
+
 import numpy as np
 
 from rankwise.queries import Queries
@@ -33,6 +35,8 @@ class Preferences:
             )
         self.magnitude = _values(magnitude, "magnitude", length)
         self.weight = _values(weight, "weight", length)
+        if n_items is not None and not isinstance(n_items, Integral):
+            raise ValueError(f"n_items must be an integer; got {n_items!r}.")
         self.n_items = None if n_items is None else int(n_items)
         _refuse_where(self.magnitude <= 0, "magnitude must be positive: swap winner and loser")
         _refuse_where(self.weight < 0, "weight must not be negative: leave the preference out")
@@ -97,7 +101,7 @@ def _item_numbers(values, name: str) -> np.ndarray:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
     if array.size == 0:
         return np.zeros(0, dtype=np.intp)
-    whole = array.dtype.kind == "f" and np.all(array == np.floor(array))
+    whole = array.dtype.kind == "f" and np.isfinite(array).all() and np.all(array % 1 == 0)
     if array.dtype.kind not in "iu" and not whole:
         raise ValueError(f"{name} must hold row numbers (integers), got {array.dtype}.")
     return array.astype(np.intp)

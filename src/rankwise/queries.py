@@ -63,14 +63,26 @@ class Queries:
 def _refuse_missing(array: np.ndarray) -> None:
     if array.dtype.kind == "f":
         missing = np.isnan(array)
+    elif array.dtype.kind in "mM":
+        missing = np.isnat(array)
     elif array.dtype.kind == "O":
-        missing = np.array([label is None or label != label for label in array], dtype=bool)
+        missing = np.array([_is_missing(label) for label in array], dtype=bool)
     else:
         return
     if missing.any():
         raise ValueError(
             f"qid is missing for item {int(np.argmax(missing))}; every item needs one."
         )
+
+
+def _is_missing(label) -> bool:
+    """None, nan, NaT and pandas' NA, none of which equals itself."""
+    if label is None:
+        return True
+    try:
+        return not bool(label == label)
+    except (TypeError, ValueError):
+        return True
 
 
 def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -83,7 +95,10 @@ def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, codes = np.unique(array, return_inverse=True)
         return codes, labels
     seen: dict = {}
-    codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
+    try:
+        codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
+    except TypeError as error:
+        raise ValueError(f"qid must hold hashable labels: {error}.") from error
     labels = np.empty(len(seen), dtype=object)
     labels[:] = list(seen)
     return codes, labels

@@ -69,6 +69,11 @@ class _ScoreRisk:
         weight = np.where(pairs > 0, 1.0 / (n_counted * np.maximum(pairs, 1.0)), 0.0)
         self._weight = weight[0] if len(queries) == 1 else weight[queries.codes]
 
+    def _weighted_sum(self, counts: np.ndarray) -> float:
+        if np.ndim(self._weight):
+            return float(self._weight @ counts)
+        return float(self._weight * counts.sum(dtype=np.int64))
+
     def _centred(self, p: np.ndarray) -> np.ndarray:
         """p less its mean in each query: the same differences, fewer digits lost to large p."""
         queries = self._scores.queries
@@ -84,7 +89,7 @@ class ScoreHinge(_ScoreRisk):
         p = self._centred(p)
         c, d = self._scores.window(p).counts()
         gradient = self._weight * (c - d)  # equation 8
-        value = gradient @ p + np.sum(self._weight * c)  # equation 7
+        value = gradient @ p + self._weighted_sum(c)  # equation 7
         return Evaluation(float(value), gradient)
 
 
@@ -105,7 +110,7 @@ class ScoreSquaredHinge(_ScoreRisk):
 
         bent = curvature(p)
         tilt = 2.0 * weight * tilt
-        value = p @ (0.5 * bent + tilt) + np.sum(weight * c)
+        value = p @ (0.5 * bent + tilt) + self._weighted_sum(c)
         return Evaluation(float(value), bent + tilt, curvature)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.holdout import QuadraticFit
+from rankwise.holdout import LEVERAGE, QuadraticFit
 from rankwise.pairs import agree, judge_pairs, solve_bound, solve_pairs
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 from rankwise.tie_free import TieFreeQuery
@@ -89,11 +89,12 @@ class SmallHoldouts:
             alpha = self.alpha
             if fit.centred:
                 alpha = fit.shifted(held[chosen[0]], [alpha])[0]
-            out[chosen] = self._at(held[chosen], alpha)
+            out[chosen], doubtful = self._at(held[chosen], alpha)
+            waiting.append(chosen[doubtful])
         return np.concatenate(waiting)
 
-    def _at(self, held, alpha) -> np.ndarray:
-        """Hold-outs that share the (shifted) alpha."""
+    def _at(self, held, alpha) -> tuple[np.ndarray, np.ndarray]:
+        """Hold-outs that share the (shifted) alpha, and which of them lost their digits."""
         fit, spectrum, removal = self.fit, self.fit.spectrum, self.fit.matrix.removal
         solution = spectrum.solutions([alpha])[0]
         rows, place = np.unique(held, return_inverse=True)
@@ -108,6 +109,8 @@ class SmallHoldouts:
             bound = (in_basis[place] >= 0).any(axis=1)
         if held.shape[1] == 1:
             Q_ii, M_ii = (P * B) @ D, spectrum.residual_diagonal(alpha)[rows]
+            doubtful = M_ii[place[:, 0]] < LEVERAGE
+            M_ii = np.maximum(M_ii, LEVERAGE) if spectrum.cancels else M_ii
             found[:, 0] = (f - (Q_ii / M_ii)[:, None] * e)[place[:, 0]]
             chosen = place[bound, 0]
             M, Q, f, e = np.diag(M_ii[chosen]), np.diag(Q_ii[chosen]), f[chosen], e[chosen]
@@ -116,6 +119,9 @@ class SmallHoldouts:
         else:
             M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
             Q = P @ (B * D).T
+            i, j = place.T
+            M_i, M_j = M[i, i], M[j, j]
+            doubtful = M_i * M_j - M[i, j] ** 2 < LEVERAGE * np.maximum(M_i, M_j)
             found[~bound] = solve_pairs(M, Q, f, e, place[~bound])
         if removal is not None and bound.any():
             N = spectrum.rotate(removal.normals)
@@ -123,7 +129,11 @@ class SmallHoldouts:
             known = N.T @ solution + (0.0 if removal.values is None else removal.values)
             constraints = (in_basis, removal.redundancy, B @ DN, P @ DN, N.T @ DN, known)
             found[bound] = solve_bound(M, Q, f, e, place[bound], *constraints)
-        return found + fit.offset_of(held.ravel()).reshape(found.shape)
+        if removal is not None and len(spectrum.eigenvalues) <= held.shape[1]:
+            doubtful |= bound
+        if not spectrum.cancels:
+            doubtful[~bound] = False
+        return found + fit.offset_of(held.ravel()).reshape(found.shape), doubtful
 
     def judge_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """Leave-pair-out over all pairs of a query whose scores differ: (m, k) pairs an item is
@@ -146,7 +156,9 @@ class SmallHoldouts:
         spectrum, rows = fit.spectrum, slice(None)
         M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
         e = spectrum.residuals(rows, spectrum.solutions([alpha])[0], alpha)
-        return judge_pairs(M, e, supervision.Y, spectrum.row_scale())
+        smallest = LEVERAGE if spectrum.cancels else 0.0
+        judged = judge_pairs(M, e, supervision.Y, spectrum.row_scale(), smallest)
+        return judged or self._judge_predictions(supervision.Y)
 
     def _judge_predictions(self, Y) -> tuple[np.ndarray, np.ndarray]:
         counted, right = np.zeros(Y.shape), np.zeros(Y.shape)

@@ -19,6 +19,9 @@ import scipy.linalg
 from rankwise.pairs import solve_pairs
 from rankwise.supervision import PairwiseScores, balance
 
+SINGULAR = 1e-8
+"""A reciprocal condition number below which a type is left to refitting."""
+
 
 class TieFreeQuery:
     """The items of one query with kernel K, λ and scores; `offset` known beforehand."""
@@ -101,7 +104,7 @@ def _inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:
     if info:
         return None
     reciprocal, info = scipy.linalg.lapack.dsycon(factor, pivots, norm, lower=1)
-    if info or reciprocal < 1e-12:
+    if info or reciprocal < SINGULAR:
         return None
     inverse, info = scipy.linalg.lapack.dsytri(factor, pivots, lower=1)
     if info:

@@ -38,9 +38,14 @@ class Ranker(RegressorMixin, BaseEstimator):
         K = kernel_matrix(X, self._X_basis, self.kernel, **self._kernel_parameters())
         return K @ self.dual_coef_
 
-    def score(self, X, y, qid=None) -> float:
-        """1 − ranking error, averaged over queries (and over outputs); 1 is a perfect order."""
+    def score(self, X, y, qid=None, sample_weight=None) -> float:
+        """1 − ranking error, averaged over queries (and over outputs); 1 is a perfect order.
+
+        Weights have no meaning here and are refused; pipelines pass the argument on as None.
+        """
         check_is_fitted(self)
+        if sample_weight is not None:
+            raise ValueError("score takes no sample_weight: the measure counts pairs equally.")
         S = self.predict(X)
         y = check_scores(y, len(S))
         check_scored_queries(self._has_queries, qid, len(S))

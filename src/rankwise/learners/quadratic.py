@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout import QuadraticFit, Supervision
-from rankwise.kernels import check_kernel_name
+from rankwise.kernels import check_kernel
 from rankwise.learners.base import Ranker
 from rankwise.queries import Queries
 from rankwise.small_holdouts import SmallHoldouts
@@ -35,14 +36,16 @@ class QuadraticRanker(Ranker):
     def _check_parameters(self) -> None:
         check_positive("alpha", self.alpha)
         check_positive("tol", self.tol)
-        check_positive("max_iter", self.max_iter)
+        if not isinstance(self.max_iter, Integral) or self.max_iter < 1:
+            raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}.")
         check_choice("solver", self.solver, SOLVERS)
-        check_kernel_name(self.kernel)
+        check_kernel(self.kernel, **self._kernel_parameters())
 
     def _prepare(self, X, supervision: Supervision):
         """Take a problem on, without solving it yet."""
         self._X, self._supervision = X, supervision
         self._space = self._fits = None
+        self._basis = self.basis
         self.n_iter_ = 1
         return self
 
@@ -78,13 +81,12 @@ class QuadraticRanker(Ranker):
     def _decomposed(self) -> list[tuple[np.ndarray, QuadraticFit]]:
         """The groups of outputs and their problems, decomposed once."""
         if self._fits is None:
-            if self._supervision is None:
-                raise ValueError(
-                    "partial_fit keeps sums, not items: use fit for hold-outs and paths."
-                )
+            self._refuse_without_items()
             self._space = build_space(
-                self._X, self.kernel, self._kernel_parameters(), self.basis, self.random_state
+                self._X, self.kernel, self._kernel_parameters(), self._basis, self.random_state
             )
+            if self._basis is not None:
+                self._basis = self._space.basis_index
             matrix = self._space.matrix
             groups = self._supervision.groups()
             self._fits = [(columns, QuadraticFit(matrix, part)) for columns, part in groups]
@@ -158,8 +160,9 @@ class QuadraticRanker(Ranker):
         pairs; else one refit of the queries they touch.
         """
         check_is_fitted(self)
-        index = check_index(index, self._n_training_items())
-        return self._outputs(self._by_output(lambda fit: fit.without(index, [self.alpha])[0]))
+        self._refuse_without_items()
+        index = check_index(index, self._X.shape[0])
+        return self._outputs(self._without(index, [self.alpha])[0])
 
     def leave_one_out(self) -> np.ndarray:
         """(m,) or (m, k): each item predicted by the model trained without it.
@@ -168,7 +171,7 @@ class QuadraticRanker(Ranker):
         queries; O(m_q³) an item for other costs.
         """
         check_is_fitted(self)
-        self._n_training_items()
+        self._refuse_without_items()
         found = self._by_output(lambda fit: SmallHoldouts(fit, self.alpha).leave_each_out())
         return self._outputs(found)
 
@@ -178,14 +181,13 @@ class QuadraticRanker(Ranker):
         Equation 33 of Pahikkala et al. 2009: O(Σ m_q³ + m_q² r) in all.
         """
         check_is_fitted(self)
-        self._n_training_items()
+        self._refuse_without_items()
         queries = self._supervision.queries
         if len(queries) < 2:
             raise ValueError(
                 "leave_query_out needs a model fitted with qid of two or more queries."
             )
-        out = self._by_output(lambda fit: fit.leave_groups_out(list(queries), [self.alpha])[0])
-        return self._outputs(out)
+        return self._outputs(self._leave_groups_out(list(queries), [self.alpha])[0])
 
     def leave_pair_out(self, pairs=None) -> np.ndarray:
         """(p, 2) or (p, 2, k): both items of each pair predicted by the model trained without them.
@@ -197,17 +199,17 @@ class QuadraticRanker(Ranker):
         explicit preferences: O(m_q³) a pair. Pairs that take basis items along: O(r) each.
         """
         check_is_fitted(self)
-        m = self._n_training_items()
+        self._refuse_without_items()
         if pairs is None:
             pairs = pairs_within(self._supervision.queries)
         else:
-            pairs = _check_pairs(pairs, m)
+            pairs = _check_pairs(pairs, self._X.shape[0])
         found = self._by_output(lambda fit: SmallHoldouts(fit, self.alpha).leave_out(pairs))
         return self._outputs(found)
 
-    def _n_training_items(self) -> int:
-        self._decomposed()
-        return self._X.shape[0]
+    def _refuse_without_items(self) -> None:
+        if self._supervision is None:
+            raise ValueError("partial_fit keeps sums, not items: use fit for hold-outs and paths.")
 
     def __getstate__(self):
         """Without the decomposition, which any later hold-out finds again."""
@@ -247,9 +249,12 @@ def _check_pairs(pairs, n_items: int) -> np.ndarray:
 
 
 def check_alphas(alphas) -> np.ndarray:
-    alphas = np.atleast_1d(np.asarray(alphas, dtype=float))
-    if alphas.ndim != 1 or not len(alphas):
+    try:
+        grid = np.atleast_1d(np.asarray(alphas, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"alphas must hold positive numbers; got {alphas!r}.") from error
+    if grid.ndim != 1 or not len(grid):
         raise ValueError("alphas must be a non-empty one-dimensional array.")
-    for alpha in alphas:
-        check_positive("every alpha", alpha)
-    return alphas
+    for alpha in grid:
+        check_positive("every alpha in alphas", alpha)
+    return grid

@@ -8,6 +8,7 @@ from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic import QuadraticRanker
 from rankwise.queries import Queries
+from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.supervision import (
     LOSSES,
     QUERY_WEIGHTS,
@@ -122,28 +123,23 @@ class RankRLS(QuadraticRanker):
         """
         self._check_parameters()
         X = check_items(self, X, reset=True)
-        self._accumulated = None
         supervision, single = self._supervise(X, y, qid, sample_weight, preferences)
+        supervision.check()
+        self._has_queries, self._accumulated = qid is not None, None
         return self._fit_problem(X, supervision, single)
 
     def _supervise(self, X, y, qid, sample_weight, preferences=None):
         m = X.shape[0]
         queries = Queries.from_labels(qid, m)
-        self._has_queries = qid is not None
         weight = check_weights(sample_weight, m)
         weight = np.ones(m) if weight is None else weight
         by_query = self.query_weight == "queries"
         if preferences is not None:
             preferences = check_preferences(preferences, y, m)
-            supervision = PairwisePreferences(preferences, queries, weight, self.loss, by_query)
-            single = True
-        else:
-            Y = check_scores(y, m)
-            single = Y.ndim == 1
-            Y = Y.reshape(m, -1)
-            supervision = PairwiseScores(Y, queries, weight, self.loss, self.ties, by_query)
-        supervision.check()
-        return supervision, single
+            return PairwisePreferences(preferences, queries, weight, self.loss, by_query), True
+        Y = check_scores(y, m)
+        cost = (self.loss, self.ties, by_query)
+        return PairwiseScores(Y.reshape(m, -1), queries, weight, *cost), Y.ndim == 1
 
     @available_if(_is_linear)
     def partial_fit(self, X, y, *, qid=None, sample_weight=None):
@@ -155,10 +151,8 @@ class RankRLS(QuadraticRanker):
         self._check_parameters()
         first = not hasattr(self, "coef_")
         X = check_items(self, X, reset=first)
-        sums = None if first else self._sums()
-        had_queries = not first and self._has_queries
         supervision, single = self._supervise(X, y, qid, sample_weight)
-        self._has_queries = self._has_queries or had_queries
+        sums = None if first else self._sums()
         seen = set() if sums is None else sums[2]
         new = set() if qid is None else {_plain(label) for label in supervision.queries.labels}
         if seen & new:
@@ -172,6 +166,7 @@ class RankRLS(QuadraticRanker):
         if sums is not None:
             G, moments = [old + more for old, more in zip(sums[0], G)], sums[1] + moments
         self._accumulated = (G, moments, seen | new)
+        self._has_queries = qid is not None or (not first and self._has_queries)
         self._X = self._supervision = self._space = self._fits = None
         self._single_output = single
         self.n_iter_ = 1
@@ -203,8 +198,19 @@ class RankRLS(QuadraticRanker):
         if not isinstance(self._supervision, PairwiseScores):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         labels = self._supervision.queries.labels if self._has_queries else []
-        G, moments = self._normal_equations(self._X, self._supervision)
+        G, moments = self._known_equations() or self._normal_equations(self._X, self._supervision)
         return G, moments, {_plain(label) for label in labels}
+
+    def _known_equations(self):
+        """The normal equations as the fit left them, whatever became of X since; None if dual."""
+        if self._fits is None or not isinstance(self._fits[0][1].spectrum, PrimalSpectrum):
+            return None
+        grams = {int(j): fit.spectrum.gram for columns, fit in self._fits for j in columns}
+        moments = np.empty((len(grams[0][0]), len(grams)))
+        for columns, fit in self._fits:
+            moments[:, columns] = fit.spectrum.gram[1]
+        outputs = [0] if self._supervision.keeps_ties else sorted(grams)
+        return [grams[j][0] for j in outputs], moments
 
 
 class RLS(QuadraticRanker):
@@ -244,11 +250,11 @@ class RLS(QuadraticRanker):
         self._check_parameters()
         X = check_items(self, X, reset=True)
         supervision, single = self._supervise(X, y, qid, sample_weight)
+        self._has_queries = qid is not None
         return self._fit_problem(X, supervision, single)
 
     def _supervise(self, X, y, qid, sample_weight):
         m = X.shape[0]
-        self._has_queries = qid is not None
         Y = check_scores(y, m)
         weight = check_weights(sample_weight, m)
         weight = np.ones(m) if weight is None else weight

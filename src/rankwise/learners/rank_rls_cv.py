@@ -90,7 +90,8 @@ class RankRLSCV(Ranker):
         model._check_parameters()
         X = check_items(self, X, reset=True)
         supervision, model._single_output = model._supervise(X, y, qid, sample_weight)
-        self._has_queries = model._has_queries
+        supervision.check()
+        self._has_queries = qid is not None
         folds = Folds(self.cv, X, supervision, self.random_state)
         problem = model._prepare(X, supervision)
         if folds.is_leave_pair_out:

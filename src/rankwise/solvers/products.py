@@ -32,8 +32,9 @@ class Products:
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Φ w, (m,)."""
-        parts = run([partial(self._matrix.scores, low, high, w) for low, high in self._blocks])
-        return parts[0] if len(parts) == 1 else np.concatenate(parts)
+        out = np.empty(self.shape[0])
+        run([partial(self._matrix.scores, low, high, w, out) for low, high in self._blocks])
+        return out
 
     def pullback(self, g: np.ndarray) -> np.ndarray:
         """Φᵀ g, (n,)."""
@@ -55,8 +56,8 @@ class _SparseRows:
         cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
         return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
 
-    def scores(self, low, high, w):
-        return _multiply_rows(*self._arrays, low, high, w)
+    def scores(self, low, high, w, out):
+        _multiply_rows(*self._arrays, low, high, w, out)
 
     def pullback(self, low, high, g):
         return _add_rows(*self._arrays, low, high, g, self._shape[1])
@@ -73,11 +74,9 @@ class _DenseRows:
         m, n = self._X.shape
         return np.linspace(0, m, min(_n_blocks(m * n, n), max(m, 1)) + 1).astype(int).tolist()
 
-    def scores(self, low, high, w):
-        out = np.empty(high - low)
+    def scores(self, low, high, w, out):
         for a, b in self._steps(low, high):
-            out[a - low : b - low] = self._X[a:b].astype(np.float64, copy=False) @ w
-        return out
+            np.matmul(self._X[a:b].astype(np.float64, copy=False), w, out=out[a:b])
 
     def pullback(self, low, high, g):
         total = np.zeros(self._X.shape[1])
@@ -96,8 +95,8 @@ class _Operator:
     def edges(self) -> list[int]:
         return [0, self._phi.shape[0]]
 
-    def scores(self, _low, _high, w):
-        return np.asarray(self._phi @ w)
+    def scores(self, low, high, w, out):
+        out[low:high] = self._phi @ w
 
     def pullback(self, _low, _high, g):
         return np.asarray(self._phi.T @ g)
@@ -109,14 +108,12 @@ def _n_blocks(n_entries: int, n_columns: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _multiply_rows(data, indices, indptr, low, high, w):
-    out = np.empty(high - low)
+def _multiply_rows(data, indices, indptr, low, high, w, out):
     for row in range(low, high):
         total = 0.0
         for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
             total += data[k] * w[uintp(indices[k])]
-        out[row - low] = total
-    return out
+        out[row] = total
 
 
 @njit(cache=True, nogil=True)

@@ -33,8 +33,10 @@ def intercept_direction(laplacian: ScoreLaplacian) -> np.ndarray:
 class Spectrum(ABC):
     """λ-free state of one quadratic problem; see the module's docstring for the names."""
 
+    cancels: bool
     eigenvalues: np.ndarray
     moments: np.ndarray
+    V: Any
     P: Any
     B: Any
 
@@ -55,6 +57,10 @@ class Spectrum(ABC):
         """√(c V v) of a single query with equal weights: R's space against the scores' own."""
         laplacian = self.quadratic.laplacian
         return float(np.sqrt(laplacian.stiffness[0]) * laplacian.root_weight[0])
+
+    def rounding(self) -> float:
+        """λ below which the largest eigenvalue's rounding error outweighs 1e-7 of λ."""
+        return 1e7 * np.finfo(float).eps * float(self.eigenvalues.max(initial=0.0))
 
     @abstractmethod
     def expand(self, Y: np.ndarray) -> np.ndarray:
@@ -101,15 +107,21 @@ class Spectrum(ABC):
 class PrimalSpectrum(Spectrum):
     """O(m n² + n³), then O(n k) a λ."""
 
-    def __init__(self, F, quadratic: Quadratic, offset=None, centred=False, gram=None):
+    cancels = True
+
+    def __init__(self, F, quadratic: Quadratic, offset=None, centred=False):
         super().__init__(quadratic, offset, centred)
         self.F = F
-        G, moments = gram or quadratic.laplacian.gram(F, quadratic.target)
-        if offset is not None:
-            moments = moments - F.T @ quadratic.laplacian.apply(offset)
+        with np.errstate(over="ignore", invalid="ignore"):
+            G, moments = quadratic.laplacian.gram(F, quadratic.target)
+            if offset is not None:
+                moments = moments - F.T @ quadratic.laplacian.apply(offset)
+        refuse_overflow(G, moments)
         eigenvalues, self.V = np.linalg.eigh(G)
-        self.eigenvalues = np.maximum(eigenvalues, 0.0)
-        self.moments = self.V.T @ moments
+        self.noise = _is_noise(eigenvalues, G.shape[0])
+        self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
+        self.moments = np.where(self.noise[:, None], 0.0, self.V.T @ moments)
+        self.gram = (G, moments)
 
     @cached_property
     def P(self) -> np.ndarray:
@@ -117,7 +129,9 @@ class PrimalSpectrum(Spectrum):
 
     @cached_property
     def B(self) -> np.ndarray:
-        return self.quadratic.laplacian.factor_t(self.P)
+        B = self.quadratic.laplacian.factor_t(self.P)
+        B[:, self.noise] = 0.0
+        return B
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
         return self.V @ Y
@@ -144,27 +158,35 @@ class PrimalSpectrum(Spectrum):
 class DualSpectrum(Spectrum):
     """O(m³), then O(m k) a λ (and O(m²) for coefficients)."""
 
+    cancels = False
+
     def __init__(self, K: np.ndarray, quadratic: Quadratic, offset=None, centred=False):
         super().__init__(quadratic, offset, centred)
         self.K = K
         R = quadratic.laplacian
-        A = R.factor_t(np.ascontiguousarray(R.factor_t(K).T))
+        with np.errstate(over="ignore", invalid="ignore"):
+            A = R.factor_t(np.ascontiguousarray(R.factor_t(K).T))
         if self.centre is not None:
             # lifted above the rest of the spectrum, û comes out as the last eigenvector
             above = np.abs(A).sum(axis=1).max(initial=0.0) + 1.0
             A += above * np.outer(self.centre, self.centre)
+        refuse_overflow(A)
         eigenvalues, self.B = np.linalg.eigh(A)
         if self.centre is not None:
             eigenvalues, self.B = eigenvalues[:-1], self.B[:, :-1]
-        self.eigenvalues = np.maximum(eigenvalues, 0.0)
+        self.noise = _is_noise(eigenvalues, 8)
+        self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
         self.moments = self.B.T @ self.beta
 
     @cached_property
     def P(self) -> np.ndarray:
-        return self.K @ self.quadratic.laplacian.factor(self.B)
+        P = self.K @ self.quadratic.laplacian.factor(self.B)
+        P[:, self.noise] = 0.0
+        return P
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
-        return self.quadratic.laplacian.factor(self.B @ Y)
+        """a = R U Y, without directions of no norm: ‖FᵀRu‖² = Λ."""
+        return self.quadratic.laplacian.factor(self.B @ np.where(self.noise[:, None], 0.0, Y))
 
     def rotate(self, normals):
         return None
@@ -180,6 +202,21 @@ class DualSpectrum(Spectrum):
         return alpha * (self.B[rows] @ solution)
 
 
+def _is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
+    """Eigenvalues that rounding alone may have made: below tolerance · eps of the largest."""
+    largest = eigenvalues[-1] if len(eigenvalues) else 0.0
+    return eigenvalues <= tolerance * np.finfo(float).eps * max(largest, 0.0)
+
+
+def refuse_overflow(*matrices: np.ndarray) -> None:
+    """Finite input can still overflow when squared."""
+    if not all(np.isfinite(matrix).all() for matrix in matrices):
+        raise ValueError(
+            "X, y or sample_weight is so large that its squares overflow: scale it down, for "
+            "example with sklearn.preprocessing.StandardScaler."
+        )
+
+
 class Resolvent:
     """D = diag 1/(Λ + λ), or the same under the constraints Nᵀw = −values (N in eigenvectors).
 
@@ -191,12 +228,15 @@ class Resolvent:
         self.D = D[:, None]
         self.normals = normals
         self.values = values
+        self.leaves_nothing = normals is not None and normals.shape[1] >= normals.shape[0]
         if normals is not None:
             half = np.linalg.cholesky(normals.T @ (self.D * normals))
             self.E = np.linalg.solve(half, (self.D * normals).T).T
             self.half = half
 
     def apply(self, Y: np.ndarray) -> np.ndarray:
+        if self.leaves_nothing:
+            return np.zeros_like(Y)
         if self.normals is None:
             return self.D * Y
         return self.D * Y - self.E @ (self.E.T @ Y)

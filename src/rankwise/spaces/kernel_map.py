@@ -6,12 +6,20 @@ import numbers
 from collections.abc import Iterable, Iterator
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lapack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_gram, check_kernel_name, kernel_matrix, refuse_too_large
+from rankwise.kernels import (
+    check_gram,
+    check_kernel,
+    check_square,
+    kernel_matrix,
+    may_be_indefinite,
+    refuse_too_large,
+)
 from rankwise.spaces.removal import BasisRemoval
 from rankwise.validation import check_index, check_items
 
@@ -49,11 +57,13 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.random_state = random_state
 
     def fit(self, X, y=None):
-        check_kernel_name(self.kernel)
+        check_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         X = check_items(self, X, reset=True)
         return self._fit_checked(X)
 
     def _fit_checked(self, X):
+        if self.kernel == "precomputed":
+            X = check_square(X.toarray() if sparse.issparse(X) else X)
         m = X.shape[0]
         self.basis_index_ = choose_basis(self.basis, m, self.random_state)
         r = len(self.basis_index_)
@@ -62,8 +72,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
         exact = self.basis is None
         K_MR = self._kernel_to_basis(X)
         K_RR = K_MR if exact else K_MR[self.basis_index_]
-        if callable(self.kernel) or self.kernel == "precomputed":
-            check_gram(K_RR)
+        if may_be_indefinite(self.kernel):
+            check_gram(K_RR, "the kernel matrix of the basis items")
         self._factor(K_RR)
         self.embedding_ = (
             self._Q * np.sqrt(self._eigenvalues) if exact else K_MR @ self._basis_to_features
@@ -78,7 +88,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def _kernel_to_basis(self, X) -> np.ndarray:
         if self.kernel == "precomputed":
-            return np.asarray(X)[:, self.basis_index_]
+            return (X.toarray() if sparse.issparse(X) else X)[:, self.basis_index_]
         parameters = {"gamma": self.gamma, "degree": self.degree, "coef0": self.coef0}
         return kernel_matrix(X, self._X_basis, self.kernel, **parameters)
 

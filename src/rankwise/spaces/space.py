@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from rankwise.kernels import check_gram, kernel_matrix, refuse_too_large
+from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
 from rankwise.spaces.kernel_map import KernelMap
 from rankwise.spaces.matrix import Features, Gram
 
@@ -42,8 +42,8 @@ class KernelSpace:
         else:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
-            if callable(kernel):
-                check_gram(K, "the matrix of the callable kernel")
+            if may_be_indefinite(kernel):
+                check_gram(K, f"the matrix of the kernel {kernel!r}")
         self.matrix = Gram(K)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
