@@ -97,7 +97,7 @@ def test_cross_validation_with_routing(routing):
 
 
 def test_weights_are_routed_on_request(routing):
-    model = RankRLS().set_fit_request(sample_weight=True)
+    model = RankRLS().set_fit_request(sample_weight=True).set_score_request(sample_weight=False)
     search = GridSearchCV(model, GRID, cv=GroupKFold(4), error_score="raise")
     search.fit(X, Y, qid=QID, groups=QID, sample_weight=np.arange(40.0))
     expected = clone(search.best_estimator_).fit(X, Y, qid=QID, sample_weight=np.arange(40.0))

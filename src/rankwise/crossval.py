@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterable
+from contextlib import suppress
 
 import numpy as np
 from sklearn.model_selection import GroupKFold, KFold
@@ -154,6 +155,8 @@ def score_folds(model, folds: Folds, alphas, scoring) -> tuple[np.ndarray, np.nd
     if scoring is None and len(groups) == 1:
         return _score_pooled(Y[tested], predictions)
     values = _unit_values(Y[tested], predictions, groups, scoring)
+    if len(groups) == 1:
+        return values[:, 0], _jackknife(Y[tested], predictions, _measure(scoring))
     means, influence = zip(*(_mean_over_units(value) for value in values))
     return np.stack(means), np.stack(influence)
 
@@ -200,8 +203,29 @@ def _unit_values(Y, predictions, groups: Queries, scoring) -> np.ndarray:
                 try:
                     values[i, unit, j] = measure(Y[items, j], predictions[i, items, j])
                 except UndefinedMetric:
+                    if len(groups) == 1:
+                        raise
                     break
+                if not np.isfinite(values[i, unit, j]):
+                    raise ValueError(f"scoring returned {values[i, unit, j]} for alpha number {i}.")
     return values
+
+
+def _jackknife(Y, predictions, measure, n_groups=40) -> np.ndarray:
+    """(a, groups, k) influence values of a single unit's measure, items left out by groups."""
+    a, m, k = predictions.shape
+    parts = np.array_split(np.random.default_rng(0).permutation(m), min(n_groups, m))
+    values = np.full((a, len(parts), k), np.nan)
+    for g, part in enumerate(parts):
+        rest = np.delete(np.arange(m), part)
+        for i in range(a):
+            for j in range(k):
+                with suppress(UndefinedMetric):
+                    values[i, g, j] = measure(Y[rest, j], predictions[i, rest, j])
+    defined = np.isfinite(values)
+    count = np.maximum(defined.sum(axis=1, keepdims=True), 1)
+    centred = values - np.where(defined, values, 0.0).sum(axis=1, keepdims=True) / count
+    return np.where(defined, centred, 0.0) * np.sqrt((count - 1) / count)
 
 
 def _measure(scoring):

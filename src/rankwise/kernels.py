@@ -53,8 +53,12 @@ def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarra
     parameters = {"degree": degree, "coef0": coef0, "gamma": gamma}
     if gamma is None and kernel == "chi2":
         parameters["gamma"] = 1.0 / X.shape[1]
-    K = pairwise_kernels(X, Y, metric=kernel, filter_params=True, **parameters)
-    return np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+    with np.errstate(over="ignore", invalid="ignore"):
+        K = pairwise_kernels(X, Y, metric=kernel, filter_params=True, **parameters)
+    K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+    if not np.isfinite(K).all():
+        raise InvalidKernel(f"the kernel {kernel!r} overflows on X: scale its features down.")
+    return K
 
 
 def _callable_kernel(X, Y, kernel) -> np.ndarray:

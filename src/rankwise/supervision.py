@@ -25,6 +25,7 @@ LOSSES = {
     "relative": "z = y, w = 1/y (equation 22): errors relative to the difference",
 }
 TIES = ("keep", "drop")
+NEAR_TIE = 1e-6
 QUERY_WEIGHTS = ("pairs", "queries")
 
 
@@ -144,8 +145,15 @@ class PairwiseScores:
             weight = np.outer(self.weight[items], self.weight[items]) * (difference != 0)
             if self.by_query:
                 weight = weight * _inverse(weight.sum() / 2)
-            inverse = _inverse(difference)
-            W = weight * inverse**2
+            _refuse_near_ties(difference, items)
+            with np.errstate(over="ignore", invalid="ignore"):
+                inverse = _inverse(difference)
+                W = weight * inverse**2
+            if not np.isfinite(W).all():
+                raise ValueError(
+                    'the differences of y are too small for loss="relative", whose weights '
+                    "1/difference² overflow: scale y up."
+                )
             h, j = np.nonzero(W)
             blocks.append((items[h], items[j], W[h, j]))
             b[items, 0] = (weight * inverse).sum(axis=1)
@@ -248,6 +256,19 @@ def balance(class_weight, query_weight, query_classes) -> np.ndarray:
     V = np.repeat(query_weight, sizes)
     below = cumulated - class_weight - before_query
     return (2 * below + class_weight - V) * _inverse(V)
+
+
+def _refuse_near_ties(difference: np.ndarray, items: np.ndarray) -> None:
+    """Weights 1/difference² that span more than 1e12 leave no digits for the smaller ones."""
+    gaps = np.abs(difference)
+    tied = (gaps > 0) & (gaps < NEAR_TIE * gaps.max(initial=0.0))
+    if tied.any():
+        h, j = np.unravel_index(int(np.argmax(tied)), tied.shape)
+        raise ValueError(
+            f"y of items {items[h]} and {items[j]} differ by {gaps[h, j]:.3g} only, so "
+            f'loss="relative" would weigh that pair {(gaps.max() / gaps[h, j]) ** 2:.1g} times '
+            "another and lose all others to rounding: round y so that it is a tie."
+        )
 
 
 def _inverse(values):

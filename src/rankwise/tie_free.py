@@ -19,8 +19,8 @@ import scipy.linalg
 from rankwise.pairs import solve_pairs
 from rankwise.supervision import PairwiseScores, balance
 
-SINGULAR = 1e-8
-"""A reciprocal condition number below which a type is left to refitting."""
+SLACK = 1e-3
+"""Share of the noise 1/d below which a class's own direction counts as lost, see `_is_weak`."""
 
 
 class TieFreeQuery:
@@ -70,6 +70,8 @@ class TieFreeQuery:
         c = 2.0 / (V**2 - left @ left) if self.supervision.by_query else 1.0
         d = c * self.weight * (V - left)[self.classes]
         used = np.flatnonzero(d > 0)
+        if self._is_weak(left, V, d):
+            return None
         classes = self.classes[used]
         scores = self._scores(left, V)[used] - self.offset[used]
         covariance = self.K[np.ix_(used, used)].copy()
@@ -90,6 +92,21 @@ class TieFreeQuery:
         single = f[i] - (Q[i, i] / M[i, i])[:, None] * a[i]
         return single[:, None] + self.offset[held]
 
+    def _is_weak(self, left, V, d) -> bool:
+        """Whether some class's constant direction has next to no variance.
+
+        There noise and negative penalty leave 1 − V_k/V of 1/d, which is little or nothing where
+        the class holds almost all weight; the kernel has to make up for it.
+        """
+        for k in np.flatnonzero(self.class_weight / V > 0.9):
+            members = np.flatnonzero((self.classes == k) & (d > 0))
+            if not len(members):
+                continue
+            kernel = self.K[np.ix_(members, members)].mean() * len(members) * d[members].mean()
+            if 1.0 - self.class_weight[k] / V + kernel < SLACK:
+                return True
+        return False
+
     def _scores(self, left: np.ndarray, V: float) -> np.ndarray:
         if self.supervision.loss != "unit":
             return self.supervision.Y
@@ -104,7 +121,7 @@ def _inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:
     if info:
         return None
     reciprocal, info = scipy.linalg.lapack.dsycon(factor, pivots, norm, lower=1)
-    if info or reciprocal < SINGULAR:
+    if info or reciprocal < 1e-10:
         return None
     inverse, info = scipy.linalg.lapack.dsytri(factor, pivots, lower=1)
     if info:

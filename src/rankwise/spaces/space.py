@@ -43,7 +43,8 @@ class KernelSpace:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
             if may_be_indefinite(kernel):
-                check_gram(K, f"the matrix of the kernel {kernel!r}")
+                name = "callable kernel" if callable(kernel) else f"kernel {kernel!r}"
+                check_gram(K, f"the matrix of the {name}")
         self.matrix = Gram(K)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
