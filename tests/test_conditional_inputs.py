@@ -1,3 +1,4 @@
+import pickle
 import warnings
 
 import numpy as np
@@ -55,6 +56,18 @@ def test_scikit_learn_conventions(Estimator):
         for use, arguments in (("path", ([1.0],)), ("leave_row_out", ()), ("leave_both_out", ())):
             with pytest.raises(NotFittedError):
                 getattr(Estimator(), use)(*arguments)
+
+
+def test_fitted_models_pickle():
+    rng = np.random.default_rng(15)
+    X, Y = rng.normal(size=(6, 2)), rng.normal(size=(6, 6))
+    edges, y = np.argwhere(Y > -0.5), Y[Y > -0.5]
+    for parameters in ({}, {"kernel": "rbf"}, {"early_stopping": 0.4}, {"objective": "regression"}):
+        model = ConditionalRanker(random_state=0, **parameters)
+        for fitted in (clone(model).fit(X, Y), clone(model).fit(X, y, edges=edges)):
+            again = pickle.loads(pickle.dumps(fitted))
+            np.testing.assert_array_equal(again.predict(X), fitted.predict(X))
+            np.testing.assert_array_equal(again.path([2.0]), fitted.path([2.0]))
 
 
 def test_data_frames():

@@ -34,9 +34,13 @@ class CompleteGraph:
 
     def weights(self, alpha: float) -> list[np.ndarray]:
         """W of every relation, in the coordinates of the two spectra (equation 22)."""
-        gain = np.outer(self.rows.s, self.columns.s)
-        gain /= gain**2 + alpha
+        gain = self._gain(alpha)
         return [gain * T for T in self.targets]
+
+    def _gain(self, alpha: float) -> np.ndarray:
+        """s t / (s² t² + alpha), without squares that overflow."""
+        both = np.outer(self.rows.s, self.columns.s)
+        return 1 / (both + alpha / both)
 
     def coefficients(self, alpha: float) -> np.ndarray:
         """(d_a, d_b, k) coefficients of the nodes' representations."""
@@ -119,11 +123,11 @@ class CompleteGraph:
         return found
 
     def _keep(self, alpha: float) -> np.ndarray:
-        return alpha / (np.outer(self.rows.s**2, self.columns.s**2) + alpha)
+        return self._gain(alpha) * alpha / np.outer(self.rows.s, self.columns.s)
 
     def _slope(self, alpha: float) -> np.ndarray:
-        s2, t2 = self.rows.s[:, None] ** 2, self.columns.s**2
-        return s2 / (s2 * t2 + alpha)
+        """s² / (s² t² + alpha)."""
+        return self._gain(alpha) * self.rows.s[:, None] / self.columns.s
 
     @property
     def _own_leverage(self) -> float:

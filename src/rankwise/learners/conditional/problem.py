@@ -6,7 +6,7 @@ Everything here has rows as conditions; a learner with condition="column" hands 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -97,6 +97,25 @@ def as_grid(labels: Labels, sign: int):
     return None if np.isnan(Y).any() else (Y, rows, columns)
 
 
+@dataclass
+class Judge:
+    """Conditional ranking errors (equation 4) of values at the training and validation edges."""
+
+    y: np.ndarray
+    rows: np.ndarray
+    validation_y: np.ndarray
+    validation_rows: np.ndarray
+
+    def __call__(self, values: np.ndarray) -> dict[str, float]:
+        trained, validated = np.split(values, [len(self.y)])
+        try:
+            train_error = ranking_error(self.y, trained, self.rows)
+        except UndefinedMetric:
+            train_error = float("nan")
+        validation_error = ranking_error(self.validation_y, validated, self.validation_rows)
+        return {"train_error": train_error, "validation_error": validation_error}
+
+
 class EdgeProblem:
     """One relation's edges, by conjugate gradients.
 
@@ -111,14 +130,14 @@ class EdgeProblem:
         self.how = how
         self.edges = Edges(labels.rows, labels.columns, labels.shape)
         self.y = labels.y[self.edges.order]
-        self.centre = self.edges.centre if ranking else lambda v: v
+        self.centre = self.edges.centre if ranking else np.asarray
         self._watch(how.validation)
         self._choose_model(rows, columns, ranking, sign)
         self.solution = Solution(np.empty(0))
 
     def _watch(self, validation: Labels | None) -> None:
         self.watched: Edges | None = None
-        self.judge: Callable | None = None
+        self.judge: Judge | None = None
         if validation is None:
             return
         watched = self.watched = Edges(validation.rows, validation.columns, validation.shape)
@@ -130,15 +149,7 @@ class EdgeProblem:
                 "early_stopping: no condition has two validation edges of different value, so no "
                 "error can be measured; give more edges, or early_stopping=None."
             ) from error
-        q = len(self.edges)
-
-        def judge(values: np.ndarray) -> dict[str, float]:
-            return {
-                "train_error": _error_or_nan(self.y, values[:q], self.edges.rows),
-                "validation_error": ranking_error(targets, values[q:], watched.rows),
-            }
-
-        self.judge = judge
+        self.judge = Judge(self.y, self.edges.rows, targets, watched.rows)
 
     def _choose_model(self, rows: Nodes, columns: Nodes, ranking: bool, sign: int) -> None:
         self.back: tuple[np.ndarray, np.ndarray] | None = None
@@ -191,10 +202,3 @@ class EdgeProblem:
             rows, columns = self.nodes
             return columns.from_dual(rows.from_dual(self.model.matrix(found)).T).T
         return found if self.back is None else self.back[0] @ found @ self.back[1].T
-
-
-def _error_or_nan(y: np.ndarray, s: np.ndarray, rows: np.ndarray) -> float:
-    try:
-        return ranking_error(y, s, rows)
-    except UndefinedMetric:
-        return float("nan")
