@@ -1,0 +1,42 @@
+"""The normal equations of ridge regression with an intercept, gathered from a stream."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+
+from rankwise.kernels import refuse_too_large
+
+
+class CentredMoments:
+    """(F − F̄)ᵀ(F − F̄) and (F − F̄)ᵀ(Y − Ȳ) of all items so far: O(n² + nk) memory.
+
+    Blocks are merged about their own means, so that no digits are lost to large ones.
+    """
+
+    def __init__(self, n: int, k: int):
+        refuse_too_large(n, n, "the matrix XᵀX", "use fewer features, or basis=")
+        self.n_items = 0
+        self.mean_F, self.mean_Y = np.zeros(n), np.zeros(k)
+        self.gram, self.cross = np.zeros((n, n)), np.zeros((n, k))
+
+    def add(self, F, Y: np.ndarray) -> None:
+        """One more block of items, O(b n²)."""
+        b = F.shape[0]
+        F = F.toarray() if sparse.issparse(F) else F
+        mean_F, mean_Y = F.mean(axis=0), Y.mean(axis=0)
+        F, Y = F - mean_F, Y - mean_Y
+        step_F, step_Y = mean_F - self.mean_F, mean_Y - self.mean_Y
+        total = self.n_items + b
+        share = self.n_items * b / total
+        self.gram += F.T @ F + share * np.outer(step_F, step_F)
+        self.cross += F.T @ Y + share * np.outer(step_F, step_Y)
+        self.mean_F += step_F * (b / total)
+        self.mean_Y += step_Y * (b / total)
+        self.n_items = total
+
+    def solve(self, ridge: float) -> np.ndarray:
+        """(n, k) weights, O(n³)."""
+        regularised = self.gram + ridge * np.eye(len(self.gram))
+        return scipy.linalg.solve(regularised, self.cross, assume_a="pos")

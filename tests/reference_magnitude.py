@@ -1,0 +1,77 @@
+"""Slow, plain versions of magnitude-preserving ranking and boosting, pair by pair."""
+
+import numpy as np
+import piqp
+
+
+def ordered_pairs(qid):
+    """Every (i, j) of the same query, i = j included."""
+    m = len(qid)
+    return [(i, j) for i in range(m) for j in range(m) if qid[i] == qid[j]]
+
+
+def objective(h, norm_squared, y, C, norm, epsilon=0.0, qid=None, weight=None):
+    """‖h‖² + C/N Σ_ij v_i v_j max(0, |(h_j − h_i) − (y_j − y_i)| − ε)^norm, N = Σ_q (Σ v)²."""
+    qid = np.zeros(len(y)) if qid is None else np.asarray(qid)
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight)
+    total = pairs = 0.0
+    for i, j in ordered_pairs(qid):
+        gap = abs((h[j] - h[i]) - (y[j] - y[i]))
+        total += weight[i] * weight[j] * max(0.0, gap - epsilon) ** norm
+        pairs += weight[i] * weight[j]
+    return norm_squared + C * total / pairs
+
+
+def mprank(F, y, C, qid=None, weight=None):
+    """w of MPRank with norm 2, from the normal equations of all ordered pairs."""
+    qid = np.zeros(len(y)) if qid is None else np.asarray(qid)
+    weight = np.ones(len(y)) if weight is None else np.asarray(weight)
+    A, b, N = np.zeros((F.shape[1], F.shape[1])), np.zeros(F.shape[1]), 0.0
+    for i, j in ordered_pairs(qid):
+        d, z, v = F[j] - F[i], y[j] - y[i], weight[i] * weight[j]
+        A, b, N = A + v * np.outer(d, d), b + v * z * d, N + v
+    return np.linalg.solve(np.eye(len(b)) + C / N * A, C / N * b)
+
+
+def ridge_by_query(F, y, factor, qid):
+    """argmin ‖w‖² + Σ_i factor_i (residual_i − its query's mean residual)²."""
+    A, b = np.eye(F.shape[1]), np.zeros(F.shape[1])
+    for query in np.unique(qid):
+        rows = qid == query
+        D, z, c = F[rows] - F[rows].mean(0), y[rows] - y[rows].mean(), factor[rows][:, None]
+        A, b = A + (c * D).T @ D, b + (c * D).T @ z
+    return np.linalg.solve(A, b)
+
+
+def pairwise_loo(F, y, C, qid=None):
+    """Equation 17 by refitting, each item keeping the factor 2C m_q/N of the full sample."""
+    qid = np.zeros(len(y)) if qid is None else np.asarray(qid)
+    pairs = ordered_pairs(qid)
+    size = np.array([np.sum(qid == q) for q in qid])
+    factor = 2 * C * size / len(pairs)
+    costs = []
+    for i, j in pairs:
+        if i != j:
+            rest = np.setdiff1d(np.arange(len(y)), [i, j])
+            h = F @ ridge_by_query(F[rest], y[rest], factor[rest], qid[rest])
+            costs.append(((h[j] - h[i]) - (y[j] - y[i])) ** 2)
+    return np.mean(costs)
+
+
+def svrank_programme(F, y, C, epsilon):
+    """The quadratic programme of section 2.4, one slack an unordered pair: the minimum of F."""
+    m, n = F.shape
+    i, j = np.triu_indices(m, 1)
+    D, z, pairs = F[j] - F[i], y[j] - y[i], len(i)
+    P = np.zeros((n + pairs, n + pairs))
+    P[:n, :n] = 2 * np.eye(n)
+    c = np.concatenate([np.zeros(n), np.full(pairs, 2 * C / m**2)])
+    G = np.block([[D, -np.eye(pairs)], [-D, -np.eye(pairs)]])
+    h_u = np.concatenate([epsilon + z, epsilon - z])
+    lower = np.concatenate([np.full(n, -np.inf), np.zeros(pairs)])
+    solver = piqp.DenseSolver()
+    solver.settings.eps_abs = solver.settings.eps_rel = 1e-10
+    solver.setup(np.asfortranarray(P), c, G=np.asfortranarray(G), h_u=h_u, x_l=lower)
+    solver.solve()
+    x = solver.result.x
+    return float(0.5 * x @ P @ x + c @ x), x[:n]

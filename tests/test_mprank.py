@@ -1,0 +1,298 @@
+"""MPRank: closed form, point by point, norm 1, its leave-one-out error and its bound."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+from scipy import sparse
+from sklearn.linear_model import Ridge
+from sklearn.metrics.pairwise import rbf_kernel
+
+from rankwise import metrics
+from rankwise.learners.mprank import MPRank
+from rankwise.learners.mprank_cv import MPRankCV
+from rankwise.learners.pairwise_loo import proposition2
+from tests import reference_magnitude as slow
+
+RNG = np.random.default_rng(5)
+M, N = 14, 3
+X = RNG.normal(size=(M, N)) + 1.0
+Y = X @ [1.0, -2.0, 0.5] + RNG.normal(size=M) + 4.0
+QID = RNG.permutation([0] * 6 + [1] * 5 + [2] * 2 + [3])
+K = rbf_kernel(X, gamma=0.3)
+RBF = {"kernel": "rbf", "gamma": 0.3}
+ROOT = np.linalg.cholesky(K + 1e-14 * np.eye(M))
+QUERIES = pytest.mark.parametrize("qid", [None, QID], ids=["one query", "queries"])
+
+
+class TestClosed:
+    @QUERIES
+    @pytest.mark.parametrize("C", [0.01, 1.0, 50.0])
+    def test_equals_the_normal_equations_of_all_ordered_pairs(self, C, qid):
+        assert_allclose(MPRank(C).fit(X, Y, qid=qid).coef_, slow.mprank(X, Y, C, qid))
+
+    def test_is_ridge_regression_with_an_intercept(self):
+        assert_allclose(MPRank(3.0).fit(X, Y).coef_, Ridge(M / 6.0).fit(X, Y).coef_)
+
+    @QUERIES
+    def test_primal_and_dual_agree(self, qid):
+        wide = np.hstack([X, np.zeros((M, 30))])
+        dual, primal = MPRank(2.0).fit(wide, Y, qid=qid), MPRank(2.0).fit(X, Y, qid=qid)
+        assert_allclose(dual.coef_[:N], primal.coef_)
+
+    @QUERIES
+    def test_kernels(self, qid):
+        expected = ROOT @ slow.mprank(ROOT, Y, 2.0, qid)
+        for model, items in (
+            (MPRank(2.0, **RBF), X),
+            (MPRank(2.0, kernel="precomputed"), K),
+            (MPRank(2.0, **RBF, basis=np.arange(M)), X),
+        ):
+            assert_allclose(model.fit(items, Y, qid=qid).predict(items), expected, atol=1e-6)
+
+    @QUERIES
+    def test_reduced_set(self, qid):
+        basis = [1, 4, 7, 9]
+        F = K[:, basis] @ np.linalg.inv(np.linalg.cholesky(K[np.ix_(basis, basis)])).T
+        found = MPRank(2.0, **RBF, basis=basis).fit(X, Y, qid=qid).predict(X)
+        assert_allclose(found, F @ slow.mprank(F, Y, 2.0, qid))
+
+    def test_weights_are_copies(self):
+        weight = RNG.integers(1, 4, M)
+        copies = np.repeat(np.arange(M), weight)
+        weighted = MPRank(2.0).fit(X, Y, qid=QID, sample_weight=weight)
+        assert_allclose(
+            weighted.coef_, MPRank(2.0).fit(X[copies], Y[copies], qid=QID[copies]).coef_
+        )
+        assert_allclose(weighted.coef_, slow.mprank(X, Y, 2.0, QID, weight))
+
+    def test_outputs_and_sparse(self):
+        both = np.column_stack([Y, -(Y**2)])
+        model = MPRank(2.0).fit(sparse.csr_array(X), both)
+        assert model.coef_.shape == (2, N)
+        for j in range(2):
+            assert_allclose(model.coef_[j], slow.mprank(X, both[:, j], 2.0))
+
+
+class TestLeavePairOut:
+    @QUERIES
+    @pytest.mark.parametrize("C", [0.1, 5.0])
+    def test_exact_equals_refitting(self, C, qid):
+        assert_allclose(
+            MPRank(C).fit(X, Y, qid=qid).pairwise_loo(), slow.pairwise_loo(X, Y, C, qid)
+        )
+
+    def test_with_a_kernel_and_several_outputs(self):
+        both = np.column_stack([Y, Y**2])
+        found = MPRank(5.0, **RBF).fit(X, both).pairwise_loo()
+        assert_allclose(found, [slow.pairwise_loo(ROOT, y, 5.0) for y in both.T], rtol=1e-6)
+
+    def test_proposition_2_is_exact_given_the_means_without_the_pair(self):
+        C, means = 4.0, np.zeros((M, M))
+        for i, j in slow.ordered_pairs(np.zeros(M)):
+            rest = np.setdiff1d(np.arange(M), [i, j])
+            if i != j:
+                means[i, j] = (X @ Ridge(M / (2 * C)).fit(X[rest], Y[rest]).coef_).mean()
+        model = MPRank(C).fit(X, Y)
+        fit = model._least_squares()._decomposed()[0][1]
+        costs = proposition2(fit, M**2 / (2 * C), means)
+        assert_allclose(costs.sum() / (M * (M - 1)), model.pairwise_loo())
+
+    def test_the_approximation_nears_the_exact_error_as_items_are_added(self):
+        gaps = []
+        for m in (10, 40, 160):
+            rng = np.random.default_rng(0)
+            items = rng.normal(size=(m, 3)) + 1.0
+            y = items.sum(axis=1) + rng.normal(size=m)
+            model = MPRank(5.0).fit(items, y)
+            exact = model.pairwise_loo()
+            gaps.append(abs(model.pairwise_loo(exact=False) - exact) / exact)
+        assert gaps[0] > gaps[1] > gaps[2]
+        assert gaps[2] < 1e-3
+
+    def test_what_has_no_such_error(self):
+        with pytest.raises(ValueError, match="norm=2"):
+            MPRank(norm=1).fit(X, Y).pairwise_loo()
+        with pytest.raises(ValueError, match="exact=True"):
+            MPRank().fit(X, Y, qid=QID).pairwise_loo(exact=False)
+        with pytest.raises(ValueError, match="sample_weight"):
+            MPRank().fit(X, Y, sample_weight=np.arange(M)).pairwise_loo()
+
+
+class TestStability:
+    @pytest.mark.parametrize("norm", [1, 2])
+    def test_corollary_1(self, norm):
+        C, kappa, bound_M, delta = 0.3, 5.0, 20.0, 0.1
+        model = MPRank(C, norm=norm).fit(X, Y)
+        found = model.stability_bound(delta, kappa=kappa, M=bound_M)
+        root = np.sqrt(2 / M * np.log(2 / delta))
+        if norm == 1:  # equation 65
+            extra = 8 * kappa**2 * C / M + 2 * (2 * kappa**2 * C + bound_M) * root
+        else:  # equation 66
+            extra = 128 * kappa**2 * C * bound_M**2 / M
+            extra += 4 * bound_M**2 * (16 * kappa**2 * C + 1) * root
+        empirical = metrics.pair_cost(Y, model.predict(X), "MP", power=norm)
+        assert_allclose(found["empirical"], empirical)
+        assert_allclose(found["bound"], empirical + extra)
+        assert "on trust" not in found["assumptions"]
+
+    def test_says_when_it_says_nothing(self):
+        assert "says nothing" in MPRank(100.0).fit(X, Y).stability_bound()["assumptions"]
+        items = RNG.random((4000, 1))
+        small = MPRank(0.05, norm=1).fit(items, items[:, 0] + RNG.normal(size=4000))
+        assert "says something" in small.stability_bound()["assumptions"]
+
+    def test_measures_kappa_and_M_or_refuses_smaller_ones(self):
+        model = MPRank(**RBF).fit(X, Y)
+        found = model.stability_bound()
+        M_seen = np.abs(model.predict(X) - Y).max()
+        assert_allclose(found["stability"], 4 * (4 * M_seen) ** 2 / M)
+        for bad in ({"kappa": 0.5}, {"M": M_seen / 2}, {"delta": 1.0}):
+            with pytest.raises(ValueError, match=next(iter(bad))):
+                model.stability_bound(**bad)
+        with pytest.raises(ValueError, match="without qid"):
+            MPRank().fit(X, Y, qid=QID).stability_bound()
+
+
+TIGHT = {"tol": 1e-14, "max_iter": 20_000}
+
+
+class TestOnline:
+    @QUERIES
+    @pytest.mark.parametrize(
+        "options",
+        [{}, RBF, {**RBF, "cache_size": 0}, {**RBF, "basis": [0, 3, 5, 8]}],
+        ids=["linear", "rbf", "uncached", "basis"],
+    )
+    def test_converges_to_the_batch_solution(self, options, qid):
+        both = np.column_stack([Y, -Y])
+        for items in (X, sparse.csr_array(X)):
+            batch = MPRank(2.0, **options).fit(items, both, qid=qid)
+            online = MPRank(2.0, **options, solver="online", **TIGHT).fit(items, both, qid=qid)
+            assert_allclose(online.predict(X), batch.predict(X), atol=1e-6)
+            assert online.gap_ <= 1e-10 * online.objective_
+
+    @QUERIES
+    def test_weights(self, qid):
+        weight = np.arange(M) % 4
+        for options in ({}, RBF):
+            batch = MPRank(2.0, **options).fit(X, Y, qid=qid, sample_weight=weight)
+            online = MPRank(2.0, **options, solver="online", **TIGHT)
+            online.fit(X, Y, qid=qid, sample_weight=weight)
+            assert_allclose(online.predict(X), batch.predict(X), atol=1e-6)
+
+    def test_many_blocks(self):
+        rng = np.random.default_rng(1)
+        items = rng.normal(size=(700, 2)) + 100.0
+        y = np.sin(items[:, 0]) + items[:, 1]
+        for options in ({}, {"kernel": "rbf", "cache_size": 2}):
+            batch = MPRank(5.0, **options).fit(items, y)
+            online = MPRank(5.0, **options, solver="online", **TIGHT).fit(items, y)
+            assert_allclose(online.predict(items), batch.predict(items), atol=1e-5, rtol=1e-5)
+
+    def test_objective_rises_in_the_dual_and_bounds_the_primal(self):
+        model = MPRank(2.0, solver="online", tol=1e-3).fit(X, Y, qid=QID)
+        w = model.coef_
+        assert_allclose(model.objective_, slow.objective(X @ w, w @ w, Y, 2.0, 2, qid=QID))
+        best = slow.mprank(X, Y, 2.0, QID)
+        least = slow.objective(X @ best, best @ best, Y, 2.0, 2, qid=QID)
+        assert model.objective_ - model.gap_ <= least * (1 + 1e-12) <= model.objective_ * (1 + 1e-9)
+        assert np.all(np.diff(model.history_["objective"]) >= 0)
+        last, change = model.history_["objective"][-1], np.diff(model.history_["objective"])[-1]
+        assert change <= 1e-3 * last
+
+    def test_warns_where_passes_run_out(self):
+        with pytest.warns(UserWarning, match="did not converge"):
+            MPRank(1e4, solver="online", max_iter=1).fit(X, Y)
+
+    @pytest.mark.parametrize(
+        "options", [{}, RBF, {**RBF, "basis": [0, 2, 3]}, {"basis": [0, 2, 3]}], ids=str
+    )
+    @pytest.mark.parametrize("begin", ["fit", "partial_fit"])
+    def test_stream_equals_batch(self, options, begin):
+        batch = MPRank(2.0, **options).fit(X, Y)
+        stream = MPRank(2.0, **options, solver="online", **TIGHT)
+        getattr(stream, begin)(X[:5], Y[:5])
+        for start in range(5, M, 4):
+            stream.partial_fit(X[start : start + 4], Y[start : start + 4])
+        assert_allclose(stream.predict(X), batch.predict(X), atol=1e-5)
+
+    def test_a_stream_may_begin_with_one_item(self):
+        stream = MPRank(2.0, solver="online")
+        for i in range(M):
+            stream.partial_fit(X[[i]], Y[[i]])
+        assert_allclose(stream.coef_, slow.mprank(X, Y, 2.0))
+
+    def test_memory_is_bounded_for_features(self):
+        stream = MPRank(solver="online").partial_fit(X, Y).partial_fit(X, Y)
+        assert stream._X is None
+        assert stream._supervision is None
+        with pytest.raises(ValueError, match="keeps sums"):
+            stream.pairwise_loo()
+        grown = MPRank(**RBF, solver="online").partial_fit(X, Y).partial_fit(X, Y)
+        assert len(grown.dual_coef_) == 2 * M
+
+    def test_refusals(self):
+        with pytest.raises(AttributeError, match="partial_fit"):
+            MPRank().partial_fit(X, Y)
+        assert not hasattr(MPRank(solver="online", kernel="precomputed"), "partial_fit")
+        stream = MPRank(solver="online").partial_fit(X, Y)
+        with pytest.raises(ValueError, match="features"):
+            stream.partial_fit(X[:, :2], Y)
+        with pytest.raises(ValueError, match="1 output"):
+            stream.partial_fit(X, np.column_stack([Y, Y]))
+        with pytest.raises(ValueError, match="qid"):
+            MPRank(solver="online").fit(X, Y, qid=QID).partial_fit(X, Y)
+        weighted = MPRank(solver="online").fit(X, Y, sample_weight=np.arange(M))
+        with pytest.raises(ValueError, match="sample_weight"):
+            weighted.partial_fit(X, Y)
+        with pytest.raises(ValueError, match="norm"):
+            MPRank(solver="online", norm=1).fit(X, Y)
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"C": 0.0}, "C must"),
+        ({"C": -1.0}, "C must"),
+        ({"norm": 3}, "norm must"),
+        ({"norm": 1.5}, "norm must"),
+        ({"solver": "newton"}, "solver must"),
+        ({"norm": 1, "solver": "closed"}, "norm=2"),
+        ({"tol": 0.0}, "tol must"),
+        ({"max_iter": 0}, "max_iter must"),
+        ({"cache_size": -1}, "cache_size must"),
+        ({"kernel": "spline"}, "kernel must"),
+    ],
+    ids=str,
+)
+def test_bad_parameters(options, named):
+    with pytest.raises(ValueError, match=named):
+        MPRank(**options).fit(X, Y)
+
+
+def test_nothing_to_learn_is_refused():
+    with pytest.raises(ValueError, match="no single preference"):
+        MPRank().fit(X, np.ones(M))
+
+
+class TestChoosingC:
+    GRID = (0.01, 0.3, 1.0, 10.0, 300.0)
+
+    @QUERIES
+    def test_takes_the_least_error_and_its_model(self, qid):
+        found = MPRankCV(self.GRID, **RBF).fit(X, Y, qid=qid)
+        costs = [MPRank(C, **RBF).fit(X, Y, qid=qid).pairwise_loo() for C in self.GRID]
+        assert_allclose(found.cv_results_["cost"], costs)
+        assert self.GRID[int(np.argmin(costs))] == found.C_
+        best = MPRank(found.C_, **RBF).fit(X, Y, qid=qid)
+        assert_allclose(found.predict(X), best.predict(X))
+
+    def test_by_the_approximation(self):
+        found = MPRankCV(self.GRID, exact=False).fit(X, Y)
+        costs = [MPRank(C).fit(X, Y).pairwise_loo(exact=False) for C in self.GRID]
+        assert_allclose(found.cv_results_["cost"], costs)
+
+    @pytest.mark.parametrize("grid", [[], [1.0, -1.0], [[1.0]]], ids=str)
+    def test_bad_grids(self, grid):
+        with pytest.raises(ValueError, match="Cs"):
+            MPRankCV(grid).fit(X, Y)
