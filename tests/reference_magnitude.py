@@ -75,3 +75,31 @@ def svrank_programme(F, y, C, epsilon):
     solver.solve()
     x = solver.result.x
     return float(0.5 * x @ P @ x + c @ x), x[:n]
+
+
+def rank_boost(X, y, n_rounds, qid=None, weight=None, learning_rate=1.0):
+    """RankBoost over an explicit list of pairs; returns the training scores after every round."""
+    m, n = X.shape
+    qid = np.zeros(m) if qid is None else np.asarray(qid)
+    weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
+    pairs = [(i, j) for i in range(m) for j in range(m) if qid[i] == qid[j] and y[i] > y[j]]
+    winner, loser = np.array(pairs).T
+    D = weight[winner] * weight[loser]
+    smoothing = 1.0 / D.sum()
+    candidates = []
+    for j in range(n):
+        x = X[:, j]
+        values = np.unique(x[~np.isnan(x)])
+        cuts = [*(values[:-1] + values[1:])[::-1] / 2, -np.inf]
+        candidates += [np.where(np.isnan(x), d, x > cut) for cut in cuts for d in (0.0, 1.0)]
+    H, history = np.zeros(m), []
+    for _ in range(n_rounds):
+        D = D / D.sum()
+        advantages = np.array([D @ (h[winner] - h[loser]) for h in candidates])
+        best = int(np.argmax(np.abs(advantages) > np.abs(advantages).max() - 1e-10))
+        r, h = advantages[best], candidates[best]
+        alpha = learning_rate * 0.5 * np.log((1 + r + smoothing) / (1 - r + smoothing))
+        D = D * np.exp(alpha * (h[loser] - h[winner]))
+        H = H + alpha * h
+        history.append(H)
+    return np.array(history)

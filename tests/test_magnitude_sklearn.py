@@ -14,13 +14,14 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.mprank_cv import MPRankCV
+from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.svrank import SVRank
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(40, 3))
 QID = RNG.permutation(np.repeat(list("abcdefgh"), 5))
 Y = X[:, 0] + 0.5 * RNG.normal(size=40) + 10 * (np.unique(QID, return_inverse=True)[1])
-LEARNERS = [MPRank(), MPRankCV([0.1, 10.0]), SVRank()]
+LEARNERS = [MPRank(), MPRankCV([0.1, 10.0]), SVRank(), RankBoost()]
 IDS = [type(learner).__name__ for learner in LEARNERS]
 
 
