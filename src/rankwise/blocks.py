@@ -1,9 +1,11 @@
 """Compiled leave-block-out for many small blocks and many alphas at once.
 
-For each block U and every λ: f_U⁻ = P_U (x − D B_Uᵀ z) with (I − H_UU) z = e_U, H = B D Bᵀ. Per
-λ that is O(u² r). With Θ = Λ/(Λ + λ) as an r × a table, of numerical rank ρ that is small however
-many λ there are (it is a Cauchy matrix), all H_UU(λ) together cost O(u² r ρ + u² ρ a), and the
-triangular systems run over λ in the innermost, vectorised loop.
+For each block U and every λ: f_U⁻ = P_U (x − D B_Uᵀ z) with (I − H_UU) z = e_U, H = B D Bᵀ. All λ
+go together, in the last axis of every array. Where the block's leverage is small I − H_UU is close
+to the identity, and a few steps of conjugate gradients, two products each, solve the systems
+without forming them. Else all H_UU(λ) are formed: with Θ = Λ/(Λ + λ) as an r × a table, of
+numerical rank ρ that is small however many λ there are (it is a Cauchy matrix), that costs
+O(u² r ρ + u² ρ a), and the triangular systems run over λ in the innermost, vectorised loop.
 """
 
 from __future__ import annotations
@@ -16,6 +18,8 @@ from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.threads import over_ranges
 
 LARGEST_BLOCK = 128
+SMALL_LEVERAGE = 1.0
+MOST_STEPS = 8
 
 
 def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
@@ -25,25 +29,19 @@ def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas,
     I − H_UU below `smallest` has lost its digits and is to be done another way.
     """
     a, k = len(alphas), spectrum.moments.shape[1]
-    eigenvalues = spectrum.eigenvalues
-    used = eigenvalues > eigenvalues.max(initial=0.0) * len(eigenvalues) * np.finfo(float).eps
-    if not used.any():
-        return np.zeros((a, len(spectrum.P), k)), np.ones(len(blocks), dtype=bool)
-    root = np.sqrt(eigenvalues[used])
-    B, P = spectrum.B[:, used] / root, spectrum.P[:, used] / root
-    theta = eigenvalues[used][:, None] / (eigenvalues[used][:, None] + np.asarray(alphas))
-    left, size, right = np.linalg.svd(theta, full_matrices=False)
+    eigenvalues, B, P = spectrum.eigenvalues, spectrum.B, spectrum.P
+    D = _padded(1.0 / (eigenvalues[:, None] + np.asarray(alphas)))
+    root = np.sqrt(np.where(eigenvalues > 0, eigenvalues, 1.0))
+    left, size, right = np.linalg.svd(root[:, None] ** 2 * D[:, :a], full_matrices=False)
     rank = np.count_nonzero(size > 1e-14 * size[0])
-    left, theta = np.ascontiguousarray(left[:, :rank]), _padded(theta)
-    right = _padded(size[:rank, None] * right[:rank])
-    solution = theta[:, None, :] * (spectrum.moments[used] / root[:, None])[:, :, None]
-    solution = solution.reshape(len(root), -1)
+    left, right = np.ascontiguousarray(left[:, :rank]), _padded(size[:rank, None] * right[:rank])
+    solution = (D[:, None, :] * spectrum.moments[:, :, None]).reshape(len(D), -1)
     residuals = spectrum.beta[:, :, None] - (B @ solution).reshape(len(B), k, -1)
     out = (P @ solution).reshape(len(P), k, -1)
     starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
     rows = np.concatenate(blocks)
     safe = np.ones(len(blocks), dtype=np.bool_)
-    arrays = (P, B, theta, left, right, residuals, rows, starts)
+    arrays = (P, B, D, root, left, right, residuals, rows, starts)
 
     def task(low, high):
         _leave_blocks_out(*arrays, low, high, smallest, out, safe)
@@ -69,21 +67,74 @@ def _padded(table: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _leave_blocks_out(
-    P, B, theta, left, right, residuals, rows, starts, low, high, smallest, out, safe
+    P, B, D, root, left, right, residuals, rows, starts, low, high, smallest, out, safe
 ):
-    a = theta.shape[1]
     for block in range(low, high):
         items = rows[starts[block] : starts[block + 1]]
-        u = len(items)
         B_U, P_U = B[items], P[items]
-        T = _residual_operators(B_U, left, right)
-        safe[block] = _cholesky(T, u, a, smallest)
+        B_t = np.ascontiguousarray(B_U.T)
+        gentle = _trace(B_U, D) < SMALL_LEVERAGE
+        factored = False
         for output in range(out.shape[1]):
             z = residuals[items, output, :].copy()
-            _solve(T, z, u, a)
-            change = np.dot(P_U, theta * np.dot(B_U.T, z))
-            for i in range(u):
+            if not (gentle and _conjugate_gradients(B_U, B_t, D, z)):
+                if not factored:
+                    T = _residual_operators(B_U / root, left, right)
+                    safe[block] = _cholesky(T, len(items), D.shape[1], smallest)
+                    factored = True
+                _solve(T, z, len(items), D.shape[1])
+            change = np.dot(P_U, D * np.dot(B_t, z))
+            for i in range(len(items)):
                 out[items[i], output] -= change[i]
+
+
+@njit(cache=True, nogil=True)
+def _trace(B_U, D):
+    """The block's leverage, the trace of H_UU, for the λ where it is largest."""
+    largest = 0.0
+    for c in (0, D.shape[1] // 2):
+        total = 0.0
+        for i in range(B_U.shape[0]):
+            for s in range(B_U.shape[1]):
+                total += B_U[i, s] ** 2 * D[s, c]
+        largest = max(largest, total)
+    return largest
+
+
+@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
+def _conjugate_gradients(B_U, B_t, D, z):
+    """z ← (I − H_UU)⁻¹ z for every λ to 1e-10 of its norm; False, z untouched, if that is far."""
+    u, a = z.shape
+    x, residual, p = np.zeros((u, a)), z.copy(), z.copy()
+    square, start = np.zeros(a), np.zeros(a)
+    for i in range(u):
+        for c in range(a):
+            start[c] += z[i, c] * z[i, c]
+    square[:] = start
+    for _ in range(MOST_STEPS):
+        q = np.dot(B_U, D * np.dot(B_t, p))
+        curvature, next_square = np.zeros(a), np.zeros(a)
+        for i in range(u):
+            for c in range(a):
+                q[i, c] = p[i, c] - q[i, c]
+                curvature[c] += p[i, c] * q[i, c]
+        for c in range(a):
+            curvature[c] = square[c] / curvature[c] if curvature[c] > 0.0 else 0.0
+        for i in range(u):
+            for c in range(a):
+                x[i, c] += curvature[c] * p[i, c]
+                residual[i, c] -= curvature[c] * q[i, c]
+                next_square[c] += residual[i, c] * residual[i, c]
+        if np.all(next_square <= 1e-20 * start):
+            z[:] = x
+            return True
+        for c in range(a):
+            curvature[c] = next_square[c] / square[c] if square[c] > 0.0 else 0.0
+        for i in range(u):
+            for c in range(a):
+                p[i, c] = residual[i, c] + curvature[c] * p[i, c]
+        square[:] = next_square
+    return False
 
 
 @njit(cache=True, nogil=True)

@@ -72,6 +72,9 @@ class GraphLaplacian:
     def rows_of(self, items):
         return np.flatnonzero(np.isin(self._factorized[1], self.component[items]))
 
+    def is_closed(self, items):
+        return len(self.closure(items)) == len(items)
+
     def closure(self, items):
         return np.flatnonzero(np.isin(self.component, self.component[items]))
 

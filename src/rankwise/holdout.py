@@ -184,7 +184,7 @@ class QuadraticFit:
             and len(items) < self.n_items
             and not isinstance(self.quadratic.laplacian, GraphLaplacian)
             and not self.matrix.in_basis[items].any()
-            and len(self.quadratic.laplacian.closure(items)) == len(items)
+            and self.quadratic.laplacian.is_closed(items)
         )
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticFit:

@@ -7,7 +7,7 @@ ever need is R, in O(m) a column, so the graph of all pairs in a query is never 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,9 +15,10 @@ from numba import njit
 from scipy import sparse
 
 from rankwise.queries import Queries
-from rankwise.threads import over_ranges
+from rankwise.threads import one_blas_thread, over_ranges, run
 
 CHUNK_BYTES = 4e6
+MANY_CHUNKS = 16
 
 
 @dataclass
@@ -109,6 +110,13 @@ class ScoreLaplacian:
         """Rows of R's space that belong to whole blocks given by their items."""
         return items
 
+    def is_closed(self, items: np.ndarray) -> bool:
+        """Whether no pair connects the items to others."""
+        queries = self._query_of_item[items]
+        if (queries == queries[0]).all():
+            return len(items) == self.query_starts[queries[0] + 1] - self.query_starts[queries[0]]
+        return len(self.closure(items)) == len(items)
+
     def closure(self, items: np.ndarray) -> np.ndarray:
         """The items together with all that pairs connect them to, in ascending order."""
         touched = np.unique(self._query_of_item[items])
@@ -155,20 +163,22 @@ class ScoreLaplacian:
         """(FᵀLF, Fᵀb) in O(m n²) time and O(n²) extra memory; F dense or CSR."""
         if sparse.issparse(F):
             return self._sparse_gram(F), np.asarray(F.T @ target.b)
-        beta = target.beta
+        F, beta = np.ascontiguousarray(F), target.beta
+        chunks = list(_query_chunks(self.query_starts, int(CHUNK_BYTES / (8 * max(F.shape[1], 1)))))
+        if len(chunks) < MANY_CHUNKS:
+            return self._gram_of(F, beta, chunks)
+        parts = np.array_split(np.array(chunks), MANY_CHUNKS)
+        with one_blas_thread():
+            sums = run([partial(self._gram_of, F, beta, part) for part in parts])
+        return sum(G for G, _ in sums), sum(moments for _, moments in sums)
+
+    def _gram_of(self, F, beta, chunks) -> tuple[np.ndarray, np.ndarray]:
         n = F.shape[1]
-        F = np.ascontiguousarray(F)
         G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
-        rows = max(256, int(CHUNK_BYTES / (8 * max(n, 1))))
-        for low, high in _query_chunks(self.query_starts, rows):
+        for low, high in chunks:
             start, stop = self.query_starts[low], self.query_starts[high]
             A = np.empty((stop - start, n))
-
-            def task(first, last, A=A, start=start, low=low):
-                span = (low + first, low + last, 0, n, start)
-                self._run(F, self.root_weight, self._ones, *span, A)
-
-            over_ranges(task, high - low, work=A.size)
+            self._run(F, self.root_weight, self._ones, low, high, 0, n, start, A)
             G += A.T @ A
             moments += A.T @ beta[self.order[start:stop]]
         return G, moments
@@ -254,8 +264,8 @@ def _half_rows(
 
 
 def _query_chunks(starts: np.ndarray, rows: int):
-    """Ranges of whole queries holding about `rows` items each."""
-    low = 0
+    """Ranges of whole queries holding about `rows` items each, and no fewer than 256."""
+    low, rows = 0, max(rows, 256)
     while low < len(starts) - 1:
         high = int(np.searchsorted(starts, starts[low] + rows, side="right")) - 1
         high = max(high, low + 1)
@@ -287,6 +297,9 @@ class PointLaplacian:
 
     def rows_of(self, items):
         return items
+
+    def is_closed(self, items):
+        return True
 
     def closure(self, items):
         return np.sort(items)

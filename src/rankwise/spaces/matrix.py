@@ -16,17 +16,13 @@ class Features:
     def __init__(self, F, removal: BasisRemoval | None = None):
         self.F = F
         self.removal = removal
+        self.in_basis = np.zeros(F.shape[0], dtype=bool)
+        if removal is not None:
+            self.in_basis[removal.items] = True
 
     def normals_of(self, items):
         """(N, values): a model without the items must satisfy Nᵀw = −values; (None, 0) if free."""
         return (None, 0.0) if self.removal is None else self.removal.of(items)
-
-    @property
-    def in_basis(self) -> np.ndarray:
-        member = np.zeros(self.n_items, dtype=bool)
-        if self.removal is not None:
-            member[self.removal.items] = True
-        return member
 
     @property
     def n_items(self) -> int:
