@@ -1,5 +1,7 @@
 """MPRank, SVRank and RankBoost as scikit-learn citizens."""
 
+import doctest
+import importlib
 import pickle
 
 import numpy as np
@@ -57,3 +59,25 @@ def test_pickles_and_scores(learner):
     again = pickle.loads(pickle.dumps(model))
     assert_allclose(again.predict(X), model.predict(X))
     assert model.score(X, Y, qid=QID) > 0.6
+
+
+@pytest.mark.parametrize("module", ["mprank", "mprank_cv", "svrank", "rank_boost"])
+def test_docstring_examples(module):
+    assert doctest.testmod(importlib.import_module(f"rankwise.learners.{module}")).failed == 0
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=IDS)
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        ({"y": np.where(Y > 5, np.nan, Y)}, "Input y contains NaN"),
+        ({"y": Y[:-1]}, "as many rows"),
+        ({"qid": QID[:-1]}, "qid must"),
+        ({"X": np.where(X > 1, np.inf, X)}, "infinity"),
+    ],
+    ids=["nan in y", "short y", "short qid", "inf in X"],
+)
+def test_bad_data(learner, bad, named):
+    given = {"X": X, "y": Y, "qid": QID, **bad}
+    with pytest.raises(ValueError, match=named):
+        clone(learner).fit(given.pop("X"), given.pop("y"), **given)

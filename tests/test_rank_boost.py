@@ -41,11 +41,13 @@ def test_equals_boosting_over_explicit_pairs(levels, items, qid):
     y, rounds = LEVELS[levels], 12
     history = slow.rank_boost(items, y, rounds, qid)
     groups = np.zeros(M) if qid is None else qid
+    staged = list(RankBoost(rounds).fit(items, y, qid=qid).staged_predict(items))
     for t in (1, 2, rounds):
         model = RankBoost(t).fit(items, y, qid=qid)
         assert len(model.rankers_) == len(model.weights_) == t
         found = centred(model.predict(items), groups)
         assert_allclose(found, centred(history[t - 1], groups), atol=1e-9)
+        assert_allclose(found, centred(staged[t - 1], groups), atol=1e-9)
 
 
 def test_learning_rate_and_weights():

@@ -142,8 +142,8 @@ class RankBoost(Ranker):
         rankers, weights = self._boost(
             X[train], y[train], queries.take(train), weight[train], self.n_rounds
         )
-        values = [w * _ranks(X[test], ranker) for ranker, w in zip(rankers, weights)]
-        S = np.cumsum(np.column_stack(values), axis=1) if values else np.zeros((len(test), 1))
+        staged = list(_staged(X[test], rankers, weights)) or [np.zeros(len(test))]
+        S = np.column_stack(staged)
         pairs, right = concordant_pairs(y[test], S, queries.take(test))
         self.validation_scores_ = (right[pairs > 0] / pairs[pairs > 0, None]).mean(axis=0)
         return int(np.argmax(self.validation_scores_)) + 1
@@ -157,11 +157,23 @@ class RankBoost(Ranker):
             scores += weight * _ranks(X, ranker)
         return scores
 
+    def staged_predict(self, X):
+        """Scores (n,) after one round, after two, and so on, as a generator."""
+        check_is_fitted(self)
+        return _staged(self._check_features(X, reset=False), self.rankers_, self.weights_)
+
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         return tags
+
+
+def _staged(X, rankers, weights):
+    scores = np.zeros(X.shape[0])
+    for ranker, weight in zip(rankers, weights):
+        scores = scores + weight * _ranks(X, ranker)
+        yield scores
 
 
 def _ranks(X, ranker) -> np.ndarray:
