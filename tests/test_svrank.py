@@ -1,5 +1,7 @@
 """SVRank and MPRank with norm 1: risks on sorted residuals, against pairs one by one."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -145,6 +147,21 @@ def test_stability_bound_counts_its_own_cost():
 def test_bad_parameters(options, named):
     with pytest.raises(ValueError, match=named):
         SVRank(**options).fit(X, Y)
+
+
+def test_features_too_small_to_matter_converge():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = SVRank(norm=2).fit(1e-8 * X, Y)
+    assert_allclose(model.objective_, slow.objective(np.zeros(M), 0.0, Y, 1.0, 2, 0.1))
+
+
+@pytest.mark.parametrize("solver", ["closed", "online"])
+def test_overflow_is_refused(solver):
+    with pytest.raises(ValueError, match="large"):
+        MPRank(solver=solver).fit(1e300 * X, Y)
+    with pytest.raises(ValueError, match="large"):
+        SVRank().fit(1e300 * X, Y)
 
 
 def test_warns_with_the_gap_where_iterations_run_out():

@@ -44,7 +44,7 @@ GRIDS = {
         {"C": C, "epsilon": epsilon, "width": width}
         for C, epsilon, width in product(CS[:4], (0.02, 0.2), WIDTHS[::2])
     ],
-    "RankBoost": [{"n_rounds": rounds} for rounds in (1, 2, 4, 8, 16, 32, 64)],
+    "RankBoost": [{"n_rounds": rounds} for rounds in (4, 16, 64, 256)],
 }
 MEASURES = {
     "MSD": metrics.mean_squared_difference,

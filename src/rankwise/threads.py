@@ -41,14 +41,14 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     return [future.result() for future in [_pools[threads].submit(task) for task in tasks]]
 
 
-def one_blas_thread():
-    """A context without BLAS threads, which would spin beside ours and slow short vectors down."""
-    return _controller().limit(limits=1, user_api="blas")
-
-
 @cache
-def _controller() -> ThreadpoolController:
+def _pools_of_blas() -> ThreadpoolController:
     return ThreadpoolController()
+
+
+def one_blas_thread():
+    """A context in which BLAS starts no threads beside ours, which would wait for each other."""
+    return _pools_of_blas().limit(limits=1, user_api="blas")
 
 
 def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> None:

@@ -16,12 +16,14 @@ from rankwise.queries import Queries
 from rankwise.risk_residuals import pair_normaliser, risk_of_residuals
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solution import INTERRUPTED
+from rankwise.solvers.solution import CONVERGED, INTERRUPTED, MAX_ITER
 from rankwise.supervision import PairwiseScores
 from rankwise.validation import check_positive, check_scores, check_weights
 
 BLOCK = 256
 """Items whose kernel matrix is formed at once when only its diagonal is wanted."""
+ROUNDING = 1e-12
+"""A gap below this share of the objective is none, whatever the gradient's norm."""
 
 
 class MagnitudeSupervision(Ranker):
@@ -79,6 +81,8 @@ class MagnitudeRanker(MagnitudeSupervision):
                 start = risk.at(np.zeros(risk.n_items)).value
                 tol *= start if start > 0 else 1.0
             found = solver(phi, risk).solve(1.0 / self.C, tol=tol, max_iter=self.max_iter)
+            if found.status == MAX_ITER and found.gap <= ROUNDING * found.objective:
+                found.status = CONVERGED
             found.objective *= self.C
             found.gap *= self.C
             for name in ("objective", "gap"):

@@ -28,6 +28,9 @@ from rankwise.solvers.solution import (
     refuse_non_finite,
 )
 
+BLOCK_BYTES = 64_000_000
+"""Kernel rows computed at once take no more."""
+
 
 class FeatureRows:
     """K = F Fᵀ through the weights u = Fᵀα: O(nnz + n) memory."""
@@ -61,12 +64,11 @@ class FeatureRows:
 class KernelRows:
     """Rows of a kernel matrix, computed as needed and kept while they fit `limit` bytes."""
 
-    block = 256
-
     def __init__(self, X, kernel, parameters: dict, limit: float):
         self._X, self._kernel, self._parameters = X, kernel, parameters
         self._limit, self._kept = limit, {}
         self.n_items = X.shape[0]
+        self.block = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 256))
 
     def rows(self, rows: slice) -> np.ndarray:
         if self._kernel == "precomputed":
@@ -100,6 +102,7 @@ class KernelRows:
 class OnlineSolver:
     """All outputs at once, for items of weight v: λ_i = N/(2C V_q v_i), N = Σ_q V_q², V_q = Σ v."""
 
+    @np.errstate(over="ignore", invalid="ignore")
     def __init__(self, source, Y: np.ndarray, queries: Queries, weight: np.ndarray, C: float):
         m, q, codes = source.n_items, len(queries), queries.codes
         refuse_too_large(m, q, "the kernel's averages over queries", 'use solver="closed"')
@@ -115,6 +118,7 @@ class OnlineSolver:
         self._Y = self._centred(Y)
         self._blocks = block_slices(m, source.block)
 
+    @np.errstate(over="ignore", invalid="ignore")
     def solve(self, *, start=None, tol=1e-4, max_iter=1000) -> Solution:
         """Passes until one changes the objective by at most `tol` of it (section 4.6).
 
@@ -137,15 +141,9 @@ class OnlineSolver:
         except KeyboardInterrupt:
             status = INTERRUPTED
         primal, dual = self._objectives(alpha)
-        history = progress.history()
-        return Solution(
-            alpha - self._Q @ self._sums(alpha),
-            status,
-            primal,
-            max(primal - dual, 0.0),
-            n_iter,
-            history,
-        )
+        refuse_non_finite(primal, dual)
+        centred, gap = alpha - self._Q @ self._sums(alpha), max(primal - dual, 0.0)
+        return Solution(centred, status, primal, gap, n_iter, progress.history())
 
     def _pass(self, alpha) -> float:
         """Lines 3 and 4: every point once; returns the rise of the dual."""
