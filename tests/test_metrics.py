@@ -396,3 +396,11 @@ class TestScorer:
     def test_is_pickled_and_printed(self):
         scoring = metrics.scorer("ndcg", k=5)
         assert repr(pickle.loads(pickle.dumps(scoring))) == "scorer('ndcg', k=5)"
+
+
+def test_conditional_error_of_every_condition():
+    Y = np.array([[1.0, 2.0, np.nan], [3.0, 3.0, 3.0], [2.0, 1.0, 0.0]])
+    S = np.array([[1.0, 2.0, 0.0], [1.0, 2.0, 3.0], [1.0, 2.0, 0.0]])
+    each = metrics.conditional_error(Y, S, average=False)
+    np.testing.assert_allclose(each, [0.0, np.nan, 1 / 3])
+    assert metrics.conditional_error(Y, S) == pytest.approx(np.nanmean(each))

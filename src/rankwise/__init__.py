@@ -1,6 +1,6 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import metrics, selection
+from rankwise import datasets, metrics, selection
 from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
 from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.learners.rank_rls import RLS, RankRLS
@@ -25,6 +25,7 @@ __all__ = [
     "RankSVMCV",
     "TooLarge",
     "UndefinedMetric",
+    "datasets",
     "metrics",
     "selection",
 ]

@@ -1,0 +1,5 @@
+"""Readers and generators of data."""
+
+from rankwise.datasets.synthetic import make_rock_paper_scissors
+
+__all__ = ["make_rock_paper_scissors"]

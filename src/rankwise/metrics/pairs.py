@@ -103,11 +103,13 @@ def preference_error(preferences, s) -> float:
     return float(weight @ wrong / total)
 
 
-def conditional_error(Y, S, condition: str = "row") -> float:
+def conditional_error(Y, S, condition: str = "row", *, average: bool = True):
     """Ranking error of each row (or column) of a relation, averaged over those with a pair.
 
-    With condition "row" each row is a query over the columns; nan in Y is not observed, and what
-    S predicts there does not matter. O(pq log(pq)) for p rows and q columns.
+    Equation 4 of Pahikkala et al. (2013), ½ for ties. With condition "row" each row is a query over
+    the columns; nan in Y is not observed, and what S predicts there does not matter. With
+    average=False the errors of all conditions are returned, nan for those without a pair.
+    O(pq log(pq)) for p rows and q columns.
     """
     check_choice("condition", condition, ("row", "column"))
     Y, S = real_array(Y, "Y"), real_array(S, "S")
@@ -121,10 +123,15 @@ def conditional_error(Y, S, condition: str = "row") -> float:
         if bad.any():
             row, column = np.argwhere(bad)[0]
             raise ValueError(f"{name} is not finite at row {row}, column {column}.")
-    place = np.nonzero(observed)[0 if condition == "row" else 1]
-    try:
-        return ranking_error(Y[observed], S[observed], place)
-    except UndefinedMetric as error:
+    axis = 0 if condition == "row" else 1
+    errors = np.full(Y.shape[axis], np.nan)
+    if observed.any():
+        queries = Queries.from_labels(np.nonzero(observed)[axis], int(observed.sum()))
+        pairs, right = concordant_pairs(Y[observed], S[observed][:, None], queries)
+        some = pairs > 0
+        errors[queries.labels[some]] = 1.0 - right[some, 0] / pairs[some]
+    if np.isnan(errors).all():
         raise UndefinedMetric(
             f"no {condition} of Y holds two different observed values, so nothing is ordered."
-        ) from error
+        )
+    return float(np.nanmean(errors)) if average else errors
