@@ -12,6 +12,7 @@ import numpy as np
 
 from rankwise.holdout import QuadraticFit
 from rankwise.small_holdouts import PAIRS_AT_ONCE, SmallHoldouts
+from rankwise.supervision import PairwiseScores
 
 
 def exact_costs(fit: QuadraticFit, alpha: float) -> np.ndarray:
@@ -23,7 +24,7 @@ def exact_costs(fit: QuadraticFit, alpha: float) -> np.ndarray:
         return totals / pairs
     totals, pairs = np.zeros(fit.n_outputs), 0
     for query in np.flatnonzero(queries.sizes > 1):
-        items = np.sort(queries.members(query))
+        items = np.sort(queries.members(int(query)))
         total, count = _total_cost(fit.posterior(items, alpha), 1.0)
         totals, pairs = totals + total, pairs + count
     return totals / pairs
@@ -31,7 +32,7 @@ def exact_costs(fit: QuadraticFit, alpha: float) -> np.ndarray:
 
 def _total_cost(fit: QuadraticFit, alpha: float) -> tuple[np.ndarray, int]:
     """Costs summed over the unordered pairs of a single query, and their number."""
-    m, Y = fit.n_items, fit.supervision.Y
+    m, Y = fit.n_items, _scores(fit)
     holdouts = SmallHoldouts(fit, alpha * max(m - 2, 1) / m)
     totals, pairs = np.zeros(fit.n_outputs), m * (m - 1) // 2
     first, second = np.triu_indices(m, 1)
@@ -55,7 +56,7 @@ def proposition2(fit: QuadraticFit, alpha: float, mean=None) -> np.ndarray:
     (1 − V_ii) g_i − V_ij g_j = (h_i − y_i) − (h̄′ − ȳ) and the same with i and j exchanged, where
     V_ii and V_ij are U_ii and U_ij plus (U_ii + U_ij)/(m − 2) (equation 27).
     """
-    spectrum, Y, m = fit.spectrum, fit.supervision.Y, fit.n_items
+    spectrum, Y, m = fit.spectrum, _scores(fit), fit.n_items
     D = 1.0 / (spectrum.eigenvalues + alpha)
     U = spectrum.row_scale() * (spectrum.P @ (spectrum.B * D).T)  # equation 23
     h = U @ (Y - Y.mean(axis=0))
@@ -74,3 +75,8 @@ def proposition2(fit: QuadraticFit, alpha: float, mean=None) -> np.ndarray:
         costs[..., output] = (difference / determinant) ** 2
         np.fill_diagonal(costs[..., output], 0.0)
     return costs
+
+
+def _scores(fit: QuadraticFit) -> np.ndarray:
+    assert isinstance(fit.supervision, PairwiseScores)
+    return fit.supervision.Y

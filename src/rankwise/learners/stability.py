@@ -45,7 +45,7 @@ def stability_bound(*, empirical, C, norm, m, kappa, M, delta, origin: str) -> d
 
 
 def check_delta(delta) -> float:
-    if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 < delta < 1:
+    if not isinstance(delta, Real) or isinstance(delta, bool) or not 0 < float(delta) < 1:
         raise ValueError(f"delta must lie strictly between 0 and 1; got {delta!r}.")
     return float(delta)
 

@@ -66,7 +66,8 @@ class KernelRows:
 
     def __init__(self, X, kernel, parameters: dict, limit: float):
         self._X, self._kernel, self._parameters = X, kernel, parameters
-        self._limit, self._kept = limit, {}
+        self._limit = limit
+        self._kept: dict[int, np.ndarray] = {}
         self.n_items = X.shape[0]
         self.block = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 256))
 
