@@ -68,6 +68,7 @@ class KernelRows:
         self._X, self._kernel, self._parameters = X, kernel, parameters
         self._limit = limit
         self._kept: dict[int, np.ndarray] = {}
+        self._latest = (-1, np.zeros((0, 0)))
         self.n_items = X.shape[0]
         self.block = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 256))
 
@@ -77,11 +78,13 @@ class KernelRows:
             return K.toarray() if sparse.issparse(K) else K
         if rows.start in self._kept:
             return self._kept[rows.start]
-        K = kernel_matrix(self._X[rows], self._X, self._kernel, **self._parameters)
-        if K.nbytes <= self._limit:
-            self._kept[rows.start] = K
-            self._limit -= K.nbytes
-        return K
+        if rows.start != self._latest[0]:
+            K = kernel_matrix(self._X[rows], self._X, self._kernel, **self._parameters)
+            self._latest = (rows.start, K)
+            if K.nbytes <= self._limit:
+                self._kept[rows.start] = K
+                self._limit -= K.nbytes
+        return self._latest[1]
 
     def load(self, alpha: np.ndarray) -> None:
         """Nothing: products read alpha itself."""
