@@ -194,16 +194,16 @@ class QuadraticFit:
         if isinstance(self.matrix, Gram):
             matrix, mean = self._posterior_gram(self.matrix.K, items, rows, alpha)
         else:
-            matrix, mean = self._posterior_map(self.matrix.removal, items, rows, alpha)
+            matrix, mean = self._posterior_map(self.matrix, items, rows, alpha)
         return QuadraticFit(matrix, self.supervision.take(items), mean)
 
-    def _posterior_map(self, removal, items, rows, alpha) -> tuple[Features, np.ndarray]:
+    def _posterior_map(self, given: Features, items, rows, alpha) -> tuple[Features, np.ndarray]:
         """P_T C⁻ᵀ with C Cᵀ = Λ + λ − B_TᵀB_T, the normal equations without the block T."""
         spectrum = self.spectrum
         if alpha < spectrum.rounding():
             spectrum = self._spectrum_without(items)
             root = np.sqrt(spectrum.eigenvalues + alpha)[:, None]
-            half, P = spectrum.moments / root, np.asarray(self.matrix.F[items] @ spectrum.V)
+            half, P = spectrum.moments / root, np.asarray(given.F[items] @ spectrum.V)
 
             def solve(Y):
                 return Y / root
@@ -216,6 +216,7 @@ class QuadraticFit:
                 return np.linalg.solve(C, Y)
 
         F = solve(P.T).T
+        removal = given.removal
         if removal is not None:
             removal = removal.within(items, lambda N: solve(spectrum.rotate(N)), half)
         return Features(F, removal), F @ half + self.offset_of(items)
