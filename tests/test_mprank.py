@@ -1,4 +1,4 @@
-"""MPRank: closed form, point by point, norm 1, its leave-one-out error and its bound."""
+"""MPRank in closed form, its leave-one-out error over pairs, its bound and the choice of C."""
 
 import numpy as np
 import pytest
@@ -86,6 +86,19 @@ class TestLeavePairOut:
         found = MPRank(5.0, **RBF).fit(X, both).pairwise_loo()
         assert_allclose(found, [slow.pairwise_loo(ROOT, y, 5.0) for y in both.T], rtol=1e-6)
 
+    def test_a_reduced_set_loses_the_basis_items_held_out(self):
+        basis, C, costs = np.array([1, 4, 7, 9]), 5.0, []
+        for i, j in slow.ordered_pairs(np.zeros(M)):
+            if i != j:
+                rest, left = np.setdiff1d(np.arange(M), [i, j]), np.setdiff1d(basis, [i, j])
+                inverse_root = np.linalg.inv(np.linalg.cholesky(K[np.ix_(left, left)])).T
+                F = K[:, left] @ inverse_root
+                factor, query = np.full(M - 2, 2 * C / M), np.zeros(M - 2)
+                h = F @ slow.ridge_by_query(F[rest], Y[rest], factor, query)
+                costs.append(((h[j] - h[i]) - (Y[j] - Y[i])) ** 2)
+        found = MPRank(C, **RBF, basis=basis).fit(X, Y).pairwise_loo()
+        assert_allclose(found, np.mean(costs), rtol=1e-6)
+
     def test_proposition_2_is_exact_given_the_means_without_the_pair(self):
         C, means = 4.0, np.zeros((M, M))
         for i, j in slow.ordered_pairs(np.zeros(M)):
@@ -151,102 +164,6 @@ class TestStability:
                 model.stability_bound(**bad)
         with pytest.raises(ValueError, match="without qid"):
             MPRank().fit(X, Y, qid=QID).stability_bound()
-
-
-TIGHT = {"tol": 1e-14, "max_iter": 20_000}
-
-
-class TestOnline:
-    @QUERIES
-    @pytest.mark.parametrize(
-        "options",
-        [{}, RBF, {**RBF, "cache_size": 0}, {**RBF, "basis": [0, 3, 5, 8]}],
-        ids=["linear", "rbf", "uncached", "basis"],
-    )
-    def test_converges_to_the_batch_solution(self, options, qid):
-        both = np.column_stack([Y, -Y])
-        for items in (X, sparse.csr_array(X)):
-            batch = MPRank(2.0, **options).fit(items, both, qid=qid)
-            online = MPRank(2.0, **options, solver="online", **TIGHT).fit(items, both, qid=qid)
-            assert_allclose(online.predict(X), batch.predict(X), atol=1e-6)
-            assert online.gap_ <= 1e-10 * online.objective_
-
-    @QUERIES
-    def test_weights(self, qid):
-        weight = np.arange(M) % 4
-        for options in ({}, RBF):
-            batch = MPRank(2.0, **options).fit(X, Y, qid=qid, sample_weight=weight)
-            online = MPRank(2.0, **options, solver="online", **TIGHT)
-            online.fit(X, Y, qid=qid, sample_weight=weight)
-            assert_allclose(online.predict(X), batch.predict(X), atol=1e-6)
-
-    def test_many_blocks(self):
-        rng = np.random.default_rng(1)
-        items = rng.normal(size=(700, 2)) + 100.0
-        y = np.sin(items[:, 0]) + items[:, 1]
-        for options in ({}, {"kernel": "rbf", "cache_size": 2}):
-            batch = MPRank(5.0, **options).fit(items, y)
-            online = MPRank(5.0, **options, solver="online", **TIGHT).fit(items, y)
-            assert_allclose(online.predict(items), batch.predict(items), atol=1e-5, rtol=1e-5)
-
-    def test_objective_rises_in_the_dual_and_bounds_the_primal(self):
-        model = MPRank(2.0, solver="online", tol=1e-3).fit(X, Y, qid=QID)
-        w = model.coef_
-        assert_allclose(model.objective_, slow.objective(X @ w, w @ w, Y, 2.0, 2, qid=QID))
-        best = slow.mprank(X, Y, 2.0, QID)
-        least = slow.objective(X @ best, best @ best, Y, 2.0, 2, qid=QID)
-        assert model.objective_ - model.gap_ <= least * (1 + 1e-12) <= model.objective_ * (1 + 1e-9)
-        assert np.all(np.diff(model.history_["objective"]) >= 0)
-        last, change = model.history_["objective"][-1], np.diff(model.history_["objective"])[-1]
-        assert change <= 1e-3 * last
-
-    def test_warns_where_passes_run_out(self):
-        with pytest.warns(UserWarning, match="did not converge"):
-            MPRank(1e4, solver="online", max_iter=1).fit(X, Y)
-
-    @pytest.mark.parametrize(
-        "options", [{}, RBF, {**RBF, "basis": [0, 2, 3]}, {"basis": [0, 2, 3]}], ids=str
-    )
-    @pytest.mark.parametrize("begin", ["fit", "partial_fit"])
-    def test_stream_equals_batch(self, options, begin):
-        batch = MPRank(2.0, **options).fit(X, Y)
-        stream = MPRank(2.0, **options, solver="online", **TIGHT)
-        getattr(stream, begin)(X[:5], Y[:5])
-        for start in range(5, M, 4):
-            stream.partial_fit(X[start : start + 4], Y[start : start + 4])
-        assert_allclose(stream.predict(X), batch.predict(X), atol=1e-5)
-
-    def test_a_stream_may_begin_with_one_item(self):
-        stream = MPRank(2.0, solver="online")
-        for i in range(M):
-            stream.partial_fit(X[[i]], Y[[i]])
-        assert_allclose(stream.coef_, slow.mprank(X, Y, 2.0))
-
-    def test_memory_is_bounded_for_features(self):
-        stream = MPRank(solver="online").partial_fit(X, Y).partial_fit(X, Y)
-        assert stream._X is None
-        assert stream._supervision is None
-        with pytest.raises(ValueError, match="keeps sums"):
-            stream.pairwise_loo()
-        grown = MPRank(**RBF, solver="online").partial_fit(X, Y).partial_fit(X, Y)
-        assert len(grown.dual_coef_) == 2 * M
-
-    def test_refusals(self):
-        with pytest.raises(AttributeError, match="partial_fit"):
-            MPRank().partial_fit(X, Y)
-        assert not hasattr(MPRank(solver="online", kernel="precomputed"), "partial_fit")
-        stream = MPRank(solver="online").partial_fit(X, Y)
-        with pytest.raises(ValueError, match="features"):
-            stream.partial_fit(X[:, :2], Y)
-        with pytest.raises(ValueError, match="1 output"):
-            stream.partial_fit(X, np.column_stack([Y, Y]))
-        with pytest.raises(ValueError, match="qid"):
-            MPRank(solver="online").fit(X, Y, qid=QID).partial_fit(X, Y)
-        weighted = MPRank(solver="online").fit(X, Y, sample_weight=np.arange(M))
-        with pytest.raises(ValueError, match="sample_weight"):
-            weighted.partial_fit(X, Y)
-        with pytest.raises(ValueError, match="norm"):
-            MPRank(solver="online", norm=1).fit(X, Y)
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,8 @@ step, and the passes converge to the batch solution whatever the order of the it
 
 Nothing is centred in memory: with M = K Q, Q averaging over queries, and s the sums of α in them,
 (K̃α)_i = K_i·α − M_i·s − (M_q·α − (QᵀM)_q·s). Points come in blocks whose rows of K are computed at
-once. A pass costs O(nnz) for features and O(m²) for kernels, whose rows are kept up to a limit.
+once. A pass costs O(nnz) for features and O(m²) for kernels, whose rows are kept up to a limit, and
+O(q) a point for q queries.
 """
 
 from __future__ import annotations
