@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from scipy import sparse
+from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.learners.mprank import MPRank
+from rankwise.solvers.online import KernelRows
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(5)
@@ -116,3 +118,13 @@ def test_refusals():
         weighted.partial_fit(X, Y)
     with pytest.raises(ValueError, match="norm"):
         MPRank(solver="online", norm=1).fit(X, Y)
+
+
+def test_kept_rows_stay_within_the_limit():
+    items = RNG.normal(size=(50, 2))
+    for limit, kept in ((0, 0), (8 * 50 * 7, 7), (1e9, 50)):
+        source = KernelRows(items, "rbf", {"gamma": 1.0}, limit)
+        for _ in range(2):
+            rows = RNG.permutation(50)
+            assert_allclose(source.rows(rows), rbf_kernel(items[rows], items, gamma=1.0))
+        assert source._kept.shape == (kept, 50)

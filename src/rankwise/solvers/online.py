@@ -4,7 +4,7 @@ The problem is ‖h‖² + Σ_i ((h_i − y_i) − their mean in the query)²/λ
 Cortes, Mohri, Rastogi 2007) is −αᵀK̃α − Σ λ_i α_i² + 2αᵀỹ with K̃ and ỹ centred within queries. The
 update of its section 2.5, α_i ← α_i + 2η[ỹ_i − (K̃α)_i − λ_i α_i], is taken with
 η = 1/(2K̃_ii + 2λ_i), which maximises the dual along α_i: the dual rises by (K̃_ii + λ_i)(Δα_i)² a
-step, and the passes converge to the batch solution whatever the order of the items.
+step, and the passes converge to the batch solution whatever the order of the points.
 
 Nothing is centred in memory: with M = K Q, Q averaging over queries, and s the sums of α in them,
 (K̃α)_i = K_i·α − M_i·s − (M_q·α − (QᵀM)_q·s). Points come in blocks whose rows of K are computed at
@@ -50,57 +50,65 @@ class FeatureRows:
         means = Q.T @ self._F
         return np.asarray(self._F @ (means.toarray() if sparse.issparse(means) else means).T)
 
-    def products(self, rows: slice, alpha) -> np.ndarray:
+    def products(self, rows: np.ndarray, alpha) -> np.ndarray:
         return np.asarray(self._F[rows] @ self._u)
 
-    def square(self, rows: slice) -> np.ndarray:
+    def square(self, rows: np.ndarray) -> np.ndarray:
         F = self._F[rows]
         K = F @ F.T
         return K.toarray() if sparse.issparse(K) else K
 
-    def update(self, rows: slice, change: np.ndarray) -> None:
+    def update(self, rows: np.ndarray, change: np.ndarray) -> None:
         self._u += self._F[rows].T @ change
 
 
 class KernelRows:
-    """Rows of a kernel matrix, computed as needed and kept while they fit `limit` bytes."""
+    """Rows of a kernel matrix, computed as needed; as many as fit `limit` bytes are kept."""
 
     def __init__(self, X, kernel, parameters: dict, limit: float):
         self._X, self._kernel, self._parameters = X, kernel, parameters
-        self._limit = limit
-        self._kept: dict[int, np.ndarray] = {}
-        self._latest = (-1, np.zeros((0, 0)))
         self.n_items = X.shape[0]
-        self.block = int(np.clip(BLOCK_BYTES // (8 * self.n_items), 1, 256))
+        row_bytes = 8 * self.n_items
+        self.block = int(np.clip(BLOCK_BYTES // row_bytes, 1, 256))
+        n_kept = min(int(limit // row_bytes), self.n_items)
+        self._kept = np.empty((n_kept, self.n_items))
+        self._known = np.zeros(self.n_items, dtype=bool)
+        self._latest = (np.zeros(0, dtype=int), self._kept)
 
-    def rows(self, rows: slice) -> np.ndarray:
+    def rows(self, rows: np.ndarray) -> np.ndarray:
         if self._kernel == "precomputed":
             K = self._X[rows]
             return K.toarray() if sparse.issparse(K) else K
-        if rows.start in self._kept:
-            return self._kept[rows.start]
-        if rows.start != self._latest[0]:
-            K = kernel_matrix(self._X[rows], self._X, self._kernel, **self._parameters)
-            self._latest = (rows.start, K)
-            if K.nbytes <= self._limit:
-                self._kept[rows.start] = K
-                self._limit -= K.nbytes
+        if self._latest[0] is not rows:
+            self._latest = (rows, self._gather(rows))
         return self._latest[1]
+
+    def _gather(self, rows: np.ndarray) -> np.ndarray:
+        known = self._known[rows]
+        K = np.empty((len(rows), self.n_items))
+        K[known] = self._kept[rows[known]]
+        if not known.all():
+            fresh = rows[~known]
+            K[~known] = kernel_matrix(self._X[fresh], self._X, self._kernel, **self._parameters)
+            kept = fresh[fresh < len(self._kept)]
+            self._kept[kept] = K[~known][fresh < len(self._kept)]
+            self._known[kept] = True
+        return K
 
     def load(self, alpha: np.ndarray) -> None:
         """Nothing: products read alpha itself."""
 
     def averages(self, Q) -> np.ndarray:
-        blocks = block_slices(self.n_items, self.block)
+        blocks = blocks_of(np.arange(self.n_items), self.block)
         return np.vstack([np.asarray(self.rows(rows) @ Q) for rows in blocks])
 
-    def products(self, rows: slice, alpha) -> np.ndarray:
+    def products(self, rows: np.ndarray, alpha) -> np.ndarray:
         return self.rows(rows) @ alpha
 
-    def square(self, rows: slice) -> np.ndarray:
+    def square(self, rows: np.ndarray) -> np.ndarray:
         return np.ascontiguousarray(self.rows(rows)[:, rows])
 
-    def update(self, rows: slice, change: np.ndarray) -> None:
+    def update(self, rows: np.ndarray, change: np.ndarray) -> None:
         """Nothing: products read alpha itself."""
 
 
@@ -121,7 +129,7 @@ class OnlineSolver:
         self._M = np.ascontiguousarray(source.averages(self._Q))
         self._G = np.asarray(self._Q.T @ self._M)
         self._Y = self._centred(Y)
-        self._blocks = block_slices(m, source.block)
+        self._rng = np.random.default_rng(0)
 
     @np.errstate(over="ignore", invalid="ignore")
     def solve(self, *, start=None, tol=1e-4, max_iter=1000) -> Solution:
@@ -151,15 +159,17 @@ class OnlineSolver:
         return Solution(centred, status, primal, gap, n_iter, progress.history())
 
     def _pass(self, alpha) -> float:
-        """Lines 3 and 4: every point once; returns the rise of the dual."""
+        """Lines 3 and 4: every point once, in a new order (a fixed one can be far slower);
+        returns the rise of the dual."""
         gain, s, t = 0.0, self._sums(alpha), self._M.T @ alpha
-        for rows in self._blocks:
-            before = alpha[rows].copy()
+        for rows in blocks_of(self._rng.permutation(len(alpha)), self._source.block):
             products = np.ascontiguousarray(self._source.products(rows, alpha))
-            points = (alpha[rows], self._Y[rows], self._codes[rows], self._ridge[rows])
+            changed = alpha[rows]
+            points = (changed, self._Y[rows], self._codes[rows], self._ridge[rows])
             averages = (self._M[rows], self._G, s, t)
             gain += _sweep(self._source.square(rows), products, *points, *averages)
-            self._source.update(rows, alpha[rows] - before)
+            self._source.update(rows, changed - alpha[rows])
+            alpha[rows] = changed
         return gain
 
     def _sums(self, alpha) -> np.ndarray:
@@ -170,7 +180,8 @@ class OnlineSolver:
 
     def _objectives(self, alpha) -> tuple[float, float]:
         """Primal and dual at α, a pass each time."""
-        products = [self._source.products(rows, alpha) for rows in self._blocks]
+        blocks = blocks_of(np.arange(len(alpha)), self._source.block)
+        products = [self._source.products(rows, alpha) for rows in blocks]
         smoothed = self._centred(np.vstack(products) - self._M @ self._sums(alpha))
         ridge = self._ridge[:, None]
         primal = np.sum(alpha * smoothed) + np.sum((smoothed - self._Y) ** 2 / ridge)
@@ -178,8 +189,8 @@ class OnlineSolver:
         return float(primal), float(np.sum(alpha * (2 * self._Y - smoothed - penalty)))
 
 
-def block_slices(m: int, size: int) -> list[slice]:
-    return [slice(start, min(start + size, m)) for start in range(0, m, size)]
+def blocks_of(order: np.ndarray, size: int) -> list[np.ndarray]:
+    return [order[start : start + size] for start in range(0, len(order), size)]
 
 
 @njit(cache=True, nogil=True)
