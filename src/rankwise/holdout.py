@@ -160,10 +160,7 @@ class QuadraticFit:
 
     def leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
         """(a, m, k): each item predicted without its whole group; groups cover the items once."""
-        compiled: list[np.ndarray] = []
-        others: list[np.ndarray] = []
-        for items in groups:
-            (compiled if self._leaves_as_block(items) else others).append(items)
+        compiled, others = self._split_blocks(groups)
         if compiled and isinstance(self.spectrum, PrimalSpectrum):
             out, safe = leave_blocks_out(self.spectrum, compiled, alphas, LEVERAGE)
             if self.offset is not None:
@@ -175,17 +172,20 @@ class QuadraticFit:
             out[:, items] = self.without(items, alphas)
         return out
 
-    def _leaves_as_block(self, items) -> bool:
-        """Small enough, by itself, and without basis items: the compiled loop takes it."""
-        if not isinstance(self.spectrum, PrimalSpectrum) or self.centred:
-            return False
-        return (
-            0 < len(items) <= LARGEST_BLOCK
-            and len(items) < self.n_items
-            and not isinstance(self.quadratic.laplacian, GraphLaplacian)
-            and not self.matrix.in_basis[items].any()
-            and self.quadratic.laplacian.is_closed(items)
-        )
+    def _split_blocks(self, groups) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Groups for the compiled loop: small, by themselves, without basis items; and the rest."""
+        laplacian, in_basis = self.quadratic.laplacian, self.matrix.in_basis
+        compiled: list[np.ndarray] = []
+        others: list[np.ndarray] = []
+        primal = isinstance(self.spectrum, PrimalSpectrum) and not self.centred
+        if not primal or isinstance(laplacian, GraphLaplacian):
+            return compiled, list(groups)
+        reduced = in_basis.any()
+        for items in groups:
+            fits = 0 < len(items) <= LARGEST_BLOCK and len(items) < self.n_items
+            free = fits and laplacian.is_closed(items) and not (reduced and in_basis[items].any())
+            (compiled if free else others).append(items)
+        return compiled, others
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticFit:
         """The problem of `items`, whole blocks, given all others: solved at λ = 1."""
