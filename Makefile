@@ -30,5 +30,9 @@ bench: .venv/.ready
 papers: .venv/.ready
 	$(BIN)/python -m benchmarks.papers
 
+# The documentation is Markdown: its code blocks are run, its links followed.
+docs: .venv/.ready
+	$(BIN)/python -m pytest tests/test_docs.py
+
 clean:
 	rm -rf .venv build src/*.egg-info .pytest_cache .mypy_cache .ruff_cache

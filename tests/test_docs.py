@@ -6,9 +6,13 @@ import io
 import re
 from pathlib import Path
 
+import pytest
+
 import rankwise.learners.rank_rls
 
-README = (Path(__file__).parents[1] / "README.md").read_text()
+ROOT = Path(__file__).parents[1]
+README = (ROOT / "README.md").read_text()
+PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 
 def test_readme_blocks_print_what_is_shown():
@@ -21,6 +25,12 @@ def test_readme_blocks_print_what_is_shown():
         with contextlib.redirect_stdout(printed):
             exec(block, names)
         assert printed.getvalue() == expected
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+def test_links_lead_somewhere(page):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+        assert (page.parent / target).exists(), target
 
 
 def test_docstring_examples():

@@ -3,10 +3,14 @@
 from rankwise import datasets, metrics, selection
 from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
 from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
+from rankwise.learners.mprank import MPRank
+from rankwise.learners.mprank_cv import MPRankCV
+from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import RankRLSCV
 from rankwise.learners.rank_svm import RankSVM
 from rankwise.learners.rank_svm_cv import RankSVMCV
+from rankwise.learners.svrank import SVRank
 from rankwise.preferences import Preferences
 from rankwise.spaces.kernel_map import KernelMap
 
@@ -18,11 +22,15 @@ __all__ = [
     "ConditionalRankerCV",
     "InvalidKernel",
     "KernelMap",
+    "MPRank",
+    "MPRankCV",
     "Preferences",
+    "RankBoost",
     "RankRLS",
     "RankRLSCV",
     "RankSVM",
     "RankSVMCV",
+    "SVRank",
     "TooLarge",
     "UndefinedMetric",
     "datasets",
