@@ -37,11 +37,12 @@ def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas,
     left, right = np.ascontiguousarray(left[:, :rank]), _padded(size[:rank, None] * right[:rank])
     solution = (D[:, None, :] * spectrum.moments[:, :, None]).reshape(len(D), -1)
     residuals = spectrum.beta[:, :, None] - (B @ solution).reshape(len(B), k, -1)
-    out = (P @ solution).reshape(len(P), k, -1)
+    out = np.zeros((len(P), k, D.shape[1]))
     starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
     rows = np.concatenate(blocks)
     safe = np.ones(len(blocks), dtype=np.bool_)
-    arrays = (P, B, D, root, left, right, residuals, rows, starts)
+    solution = np.ascontiguousarray(solution.reshape(len(D), k, -1).swapaxes(0, 1))
+    arrays = (P, B, D, root, left, right, solution, residuals, rows, starts)
 
     def task(low, high):
         _leave_blocks_out(*arrays, low, high, smallest, out, safe)
@@ -68,7 +69,7 @@ def _padded(table: np.ndarray) -> np.ndarray:
 
 @njit(cache=True, nogil=True)
 def _leave_blocks_out(
-    P, B, D, root, left, right, residuals, rows, starts, low, high, smallest, out, safe
+    P, B, D, root, left, right, solution, residuals, rows, starts, low, high, smallest, out, safe
 ):
     for block in range(low, high):
         items = rows[starts[block] : starts[block + 1]]
@@ -84,9 +85,9 @@ def _leave_blocks_out(
                     safe[block] = _cholesky(T, len(items), D.shape[1], smallest)
                     factored = True
                 _solve(T, z, len(items), D.shape[1])
-            change = np.dot(P_U, D * np.dot(B_t, z))
+            held_out = np.dot(P_U, solution[output] - D * np.dot(B_t, z))
             for i in range(len(items)):
-                out[items[i], output] -= change[i]
+                out[items[i], output] = held_out[i]
 
 
 @njit(cache=True, nogil=True)
@@ -107,14 +108,19 @@ def _conjugate_gradients(B_U, B_t, D, z):
     """z ← (I − H_UU)⁻¹ z for every λ to 3e-9 of its norm; False, z untouched, if that is far."""
     u, a = z.shape
     x, residual, p = np.zeros((u, a)), z.copy(), z.copy()
+    inner, q = np.empty(D.shape), np.empty((u, a))
     square, start = np.zeros(a), np.zeros(a)
+    curvature, next_square = np.empty(a), np.empty(a)
     for i in range(u):
         for c in range(a):
             start[c] += z[i, c] * z[i, c]
     square[:] = start
     for _ in range(MOST_STEPS):
-        q = np.dot(B_U, D * np.dot(B_t, p))
-        curvature, next_square = np.zeros(a), np.zeros(a)
+        np.dot(B_t, p, inner)
+        inner *= D
+        np.dot(B_U, inner, q)
+        curvature[:] = 0.0
+        next_square[:] = 0.0
         for i in range(u):
             for c in range(a):
                 q[i, c] = p[i, c] - q[i, c]

@@ -112,9 +112,10 @@ class ScoreLaplacian:
 
     def is_closed(self, items: np.ndarray) -> bool:
         """Whether no pair connects the items to others."""
-        queries = self._query_of_item[items]
-        if (queries == queries[0]).all():
-            return len(items) == self.query_starts[queries[0] + 1] - self.query_starts[queries[0]]
+        first = self._query_of_item[items[0]]
+        start, stop = self.query_starts[first], self.query_starts[first + 1]
+        if len(items) == stop - start and (self._query_of_item[items] == first).all():
+            return True
         return len(self.closure(items)) == len(items)
 
     def closure(self, items: np.ndarray) -> np.ndarray:
