@@ -18,6 +18,8 @@ from rankwise.spaces.kronecker import Edges
 
 DELAY = 5
 PATIENCE = 20
+NOISE = 8 * np.finfo(float).eps
+"""A gradient this small beside ‖Z‖‖y‖ consists of rounding errors."""
 
 
 class _Model:
@@ -123,9 +125,9 @@ def conjugate_gradients(
     """Preconditioned conjugate gradients; stops when the error's energy norm is below tol.
 
     That norm, relative to the solution's, is estimated from the gain of the last 5 steps; tol = 0
-    runs max_iter. `judge` turns the current values into errors for the history; where it gives a
-    "validation_error" the best iterate is returned, and 20 iterations without a better one end
-    the run (unless tol = 0).
+    runs max_iter, standing still once the gradient is rounding error alone. `judge` turns the
+    current values into errors for the history; where it gives a "validation_error" the best
+    iterate is returned, and 20 iterations without a better one end the run (unless tol = 0).
     """
     q = len(y)
     c = model.zero() if start is None else start.copy()
@@ -133,8 +135,10 @@ def conjugate_gradients(
     solution = Solution(c)
     residual = centre(y - f[:q])
     objective = residual @ residual + alpha * model.inner(c, c, f)
-    energy = float(centre(y) @ centre(y) - objective)
+    spread = float(centre(y) @ centre(y))
+    energy = float(spread - objective)
     gains: list[float] = []
+    steepest = 0.0
     best, best_iteration = np.inf, 0
     d = values_of_d = previous = None
     for iteration in range(1, max_iter + 1):
@@ -142,7 +146,7 @@ def conjugate_gradients(
         z = model.precondition(slope)
         values_of_z = model.values(z)
         rho = model.inner(slope, z, values_of_z)
-        if not rho > 0:
+        if not rho > NOISE**2 * steepest * spread:
             solution.converged = True
             break
         if d is None:
@@ -155,6 +159,7 @@ def conjugate_gradients(
         if not curvature > 0:
             solution.converged = True
             break
+        steepest = max(steepest, curvature / model.inner(d, d, values_of_d))
         step, previous = rho / curvature, rho
         c += step * d
         f += step * values_of_d
@@ -179,6 +184,10 @@ def conjugate_gradients(
         if tol > 0 and watched is not None and iteration - best_iteration >= PATIENCE:
             solution.converged = True
             break
+    if tol == 0 and solution.n_iter:
+        for values in solution.history.values():
+            values.extend([values[-1]] * (max_iter - solution.n_iter))
+        solution.n_iter = max_iter
     if not best_iteration:
         solution.coefficients = c
     return solution

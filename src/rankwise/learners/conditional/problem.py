@@ -121,7 +121,8 @@ class EdgeProblem:
 
     Linear nodes go through their features, others through the edge kernel in O(q p) a step; where
     the graph is dense and the minimiser itself is wanted, through the eigenvectors of the node
-    kernels, preconditioned with the complete graph. Warm starts from one alpha to the next.
+    kernels, preconditioned with the complete graph. Warm starts from one alpha to the next. With
+    alpha = 0 and fewer edges than unknowns plain iterations find the minimiser of least norm.
     """
 
     def __init__(self, rows: Nodes, columns: Nodes, labels: Labels, ranking: bool, sign: int, how):
@@ -162,6 +163,7 @@ class EdgeProblem:
             self.back = left.to_rows, right.to_rows
             density = len(self.edges) / (len(rows) * len(columns))
             self.gain = density * np.outer(left.s**2, right.s**2)
+            self.determined = self._outnumber(self.gain.shape, ranking)
             A, B = left.Q * left.s, right.Q * right.s
             self.model = PrimalModel(A, B, self.edges, self.watched, sign, self.gain)
         elif features:
@@ -169,11 +171,20 @@ class EdgeProblem:
         else:
             self.model = DualModel(rows.gram(), columns.gram(), self.edges, self.watched, sign)
 
+    def _outnumber(self, unknowns: tuple[int, int], ranking: bool) -> bool:
+        """Whether the edges can tell all the unknowns without a regulariser."""
+        pairs = np.unique(self.edges.flat)
+        rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, self.edges.shape[1]))
+        free = len(pairs) - (rows if ranking else 0)
+        return rows >= unknowns[0] and columns >= unknowns[1] and free >= np.prod(unknowns)
+
     def path(self, alphas: Iterable[float]) -> Iterator[np.ndarray]:
         start = None
         for alpha in alphas:
             if self.gain is not None:
-                self.model.scale = self.gain + alpha
+                trusted = alpha > 0 or self.determined
+                self.model.scale = self.gain + alpha if trusted else None
+                start = start if trusted else None
             self.solution = conjugate_gradients(
                 self.model,
                 self.y,

@@ -1,0 +1,46 @@
+"""Conjugate gradients where the minimiser is not unique, or is zero."""
+
+import warnings
+
+import numpy as np
+import pytest
+from sklearn.metrics.pairwise import rbf_kernel
+
+from rankwise.datasets import make_rock_paper_scissors
+from rankwise.learners.conditional import ConditionalRanker
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("objective", ["ranking", "regression"])
+@pytest.mark.parametrize("relation, sign", [("general", 0), ("symmetric", 1)])
+@pytest.mark.parametrize("tol", [1e-10, 0])
+def test_without_a_regulariser_the_least_norm_is_found_and_kept(
+    kernel, objective, relation, sign, tol
+):
+    """Fewer edges than unknowns: of all minimisers the one of least norm, however long it runs."""
+    rng = np.random.default_rng(21)
+    X = rng.normal(size=(8, 3))
+    edges = np.column_stack([np.repeat([0, 1], 4), rng.permutation(8)])
+    y = rng.normal(size=8)
+    Z = X if kernel == "linear" else np.linalg.cholesky(rbf_kernel(X))
+    F = np.einsum("ei,ej->eij", Z[edges[:, 0]], Z[edges[:, 1]])
+    F = F if sign == 0 else (F + F.transpose(0, 2, 1)) / 2
+    L = np.eye(8)
+    if objective == "ranking":
+        L -= np.kron(np.eye(2), np.full((4, 4), 1 / 4))
+    W = np.linalg.lstsq(L @ F.reshape(8, -1), L @ y, rcond=1e-10)[0].reshape(F.shape[1:])
+    model = ConditionalRanker(
+        0, kernel=kernel, objective=objective, relation=relation, tol=tol, max_iter=150
+    ).fit(X, y, edges=edges)
+    np.testing.assert_allclose(model.predict(X), Z @ W @ Z.T, atol=1e-8)
+    if tol == 0:
+        assert model.n_iter_ == len(model.history_["objective"]) == 150
+
+
+def test_labels_that_the_relation_cannot_fit_give_zero_without_complaint():
+    games = make_rock_paper_scissors(10, n_players=30, n_games=100, random_state=0)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = ConditionalRanker(2.0**-30, relation="symmetric", objective="regression")
+        model.fit(games.X, games.y, edges=games.edges)
+    np.testing.assert_allclose(model.predict(games.X), 0, atol=1e-8)
