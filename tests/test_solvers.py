@@ -202,3 +202,23 @@ def test_features_of_very_different_scales_still_converge():
 def test_solvers_say_what_they_require():
     assert bundle.BundleSolver.requires == "gradient"
     assert newton.NewtonSolver.requires == "curvature"
+
+
+@pytest.mark.parametrize("loss", SOLVERS)
+@pytest.mark.parametrize("alpha", [1e-8, 1e-3, 1.0])
+def test_features_of_a_huge_scale_do_not_stall_the_line_search(loss, alpha):
+    """The model's first minimiser is off by 24 orders of magnitude, where tangents are noise."""
+    X, y = np.array([[0.0], [1e8]]), np.array([0.0, 1.0])
+    found = solver_for(X, y, None, loss).solve(alpha, tol=1e-6)
+    assert found.status == "converged" and found.objective < 1e-3
+
+
+def test_rounding_never_lifts_the_bound_of_planes_above_their_minimum():
+    """Planes of height 1 at w = 0 whose slopes cancel: the minimum of the model is 1."""
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        planes = CuttingPlanes()
+        a, b = 1e6 * rng.standard_normal((2, 3))
+        for slope in (a, b, -0.5 * (a + b)):
+            planes.add(slope, 1.0)
+            assert planes.minimise(1e-8)[1] <= 1.0 + 1e-12

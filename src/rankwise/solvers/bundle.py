@@ -54,7 +54,7 @@ class BundleSolver:
                     bound = max(bound, model_minimum)
                     if best.objective - bound > tol:  # lines 9-11
                         best, candidate = self._search(best, target, bound, alpha, n_iter)
-                    gap = best.objective - bound  # line 12
+                    gap = max(best.objective - bound, 0.0)  # line 12
                     status = CONVERGED if gap <= tol else MAX_ITER
                     progress.record(best.objective, gap, gap)
             except KeyboardInterrupt:

@@ -38,17 +38,20 @@ class CuttingPlanes:
         """Line 8: argmin J_t and the lower bound J_t of min J, through the dual on the simplex.
 
         Any point v of the simplex proves bᵀv − vᵀGv/(4 alpha) ≤ min J, so the bound holds however
-        precisely the programme was solved.
+        precisely the programme was solved. It is computed as bᵀv − alpha‖w‖², for the rounding
+        errors of G, over a small alpha, may exceed the gap.
         """
         candidates = [self._support, _simplex_minimum(self._gram / (2 * alpha), self._offsets)]
         bounds = [self._dual(v, alpha) for v in candidates]
-        self._support = candidates[int(np.argmax(bounds))]
-        used = self._support > 1e-9
+        best = candidates[int(np.argmax(bounds))]
+        used = best > 1e-9
+        self._support = np.where(used, best, 0.0) / best[used].sum()
+        bound = float(self._offsets @ self._support)
         w = np.zeros_like(self._slopes[0])
         for i in np.flatnonzero(used):
             w -= (self._support[i] / (2 * alpha)) * self._slopes[i]
         self._drop_idle(used)
-        return w, float(max(bounds))
+        return w, bound - alpha * float(w @ w)
 
     def _dual(self, v: np.ndarray, alpha: float) -> float:
         return float(self._offsets @ v - v @ self._gram @ v / (4 * alpha))

@@ -8,6 +8,10 @@ import numpy as np
 
 from rankwise.risk import Evaluation, Risk
 
+EPSILON = float(np.finfo(float).eps)
+PATIENCE = 4
+"""So many times more points are tried while none is better than the origin."""
+
 
 @dataclass(frozen=True)
 class Iterate:
@@ -65,23 +69,28 @@ class Ray:
 
         Brackets the minimum, then narrows the bracket by cubic steps (fast where J is smooth) in
         turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
-        bound also certifies the end: no point of the ray is better by more than `accuracy`. A
-        trial whose slope is below `flat` of the first is taken at once.
+        bound, less its rounding error, also certifies the end: no point of the ray is better by
+        more than `accuracy`. A search that has found no decrease yet may go on for longer. A trial
+        whose slope is below `flat` of the first is taken at once.
         """
-        left, trial = self.at(0.0), self.at(1.0)
+        left = origin = self.at(0.0)
+        trial = self.at(1.0)
         if abs(trial.slope) <= flat * abs(left.slope) and trial.objective < left.objective:
             return trial, trial
         right, points = trial, 1
         while right.slope < 0 and points < max_points:
             left, right, points = right, self.at(2 * right.step), points + 1
         best = min(left, right, key=lambda point: point.objective)
-        while left.slope < 0 < right.slope and points < max_points:
+        while left.slope < 0 < right.slope and points < (
+            PATIENCE * max_points if best is origin else max_points
+        ):
             step, bound = self._tangent_minimum(left, right)
-            if best.objective - bound <= accuracy:
+            width = right.step - left.step
+            rise = width * max(-left.risk_slope, right.slope)
+            if best.objective - bound + EPSILON * (right.objective + rise) <= accuracy:
                 break
             if points % 2:
                 step = _cubic_step(left, right)
-            width = right.step - left.step
             step = float(np.clip(step, left.step + 1e-3 * width, right.step - 1e-3 * width))
             middle, points = self.at(step), points + 1
             best = min(best, middle, key=lambda point: point.objective)
