@@ -94,3 +94,12 @@ def test_weights_multiply_and_magnitudes_do_not():
     found = risk_of_preferences(weighted, 3, "hinge").at(p)
     assert found.value == pytest.approx(plain.value)
     np.testing.assert_allclose(found.gradient, plain.gradient)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_rounding_makes_no_risk_negative(loss):
+    y = np.arange(30.0)
+    risk = risk_of_scores(y, Queries.from_labels(None, 30), loss)
+    for seed in range(50):
+        p = (1 - 1e-9) * y + 1e-9 * np.random.default_rng(seed).random(30)
+        assert risk.at(p).value >= 0

@@ -90,7 +90,7 @@ class ScoreHinge(_ScoreRisk):
         c, d = self._scores.window(p).counts()
         gradient = self._weight * (c - d)  # equation 8
         value = gradient @ p + self._weighted_sum(c)  # equation 7
-        return Evaluation(float(value), gradient)
+        return Evaluation(max(0.0, float(value)), gradient)
 
 
 class ScoreSquaredHinge(_ScoreRisk):
@@ -111,7 +111,7 @@ class ScoreSquaredHinge(_ScoreRisk):
         bent = curvature(p)
         tilt = 2.0 * weight * tilt
         value = p @ (0.5 * bent + tilt) + self._weighted_sum(c)
-        return Evaluation(float(value), bent + tilt, curvature)
+        return Evaluation(max(0.0, float(value)), bent + tilt, curvature)
 
 
 class _PreferenceRisk:
