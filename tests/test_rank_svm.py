@@ -324,6 +324,10 @@ BAD_ARGUMENTS = [
     ({"max_iter": 0}, "max_iter"),
     ({"max_iter": 1.5}, "max_iter"),
     ({"kernel": "polynomal"}, "kernel"),
+    ({"kernel": "rbf", "gamma": -1.0}, "gamma"),
+    ({"kernel": "rbf", "gamma": "scale"}, "gamma"),
+    ({"kernel": "poly", "degree": -1}, "degree"),
+    ({"kernel": "poly", "coef0": None}, "coef0"),
     ({"basis": 0, "kernel": "rbf"}, "basis"),
     ({"basis": [0, 99], "kernel": "rbf"}, "basis"),
 ]
@@ -364,6 +368,8 @@ def test_bad_data_are_named():
         RankSVM(kernel="precomputed").fit(np.triu(X @ X.T), y)
     with pytest.raises(InvalidKernel, match="repair_kernel"):
         RankSVM(kernel="precomputed").fit(X @ X.T - np.eye(60), y)
+    with pytest.raises(InvalidKernel, match="'sigmoid' is indefinite.*repair_kernel"):
+        RankSVM(kernel="sigmoid", gamma=3.0, coef0=-2.0).fit(X, y)
 
 
 def test_bad_preferences_are_named():
@@ -387,3 +393,10 @@ def test_leaving_the_floating_point_range_is_an_error_not_a_nan(loss):
         warnings.simplefilter("error")
         with pytest.raises(ValueError, match="non-finite"):
             RankSVM(loss=loss).fit(X * 1e250, y)
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_an_alpha_in_single_precision_costs_the_certificate_no_digits(loss):
+    X, y, qid = data()
+    found = RankSVM(np.float32(0.1), loss=loss).fit(X, y, qid=qid)
+    assert found.gap_ == RankSVM(float(np.float32(0.1)), loss=loss).fit(X, y, qid=qid).gap_

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_kernel_name
+from rankwise.kernels import check_kernel
 from rankwise.learners.base import Ranker
 from rankwise.queries import Queries
 from rankwise.risk import LOSSES, NoPreference, Risk, risk_of_preferences, risk_of_scores
@@ -62,7 +62,7 @@ class RankSVM(Ranker):
     basis_index_ : (r,) the items that dual_coef_ belongs to
     objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
     gap_, n_iter_ : of the last fit
-    history_ : {"objective", "gap", "seconds"}, one entry an iteration
+    history_ : {"objective", "gap", "seconds"}, one entry an iteration; Newton's method adds its start
     n_features_in_, feature_names_in_
         With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
 
@@ -115,7 +115,7 @@ class RankSVM(Ranker):
         X in single precision is used as it is. Ctrl-C ends the fit with the best model so far.
         """
         check_svm_parameters(self)
-        check_positive("alpha", self.alpha)
+        alpha = check_positive("alpha", self.alpha)
         X = check_items(self, X, reset=True, dtype=PRECISIONS)
         risks, single = self._risks(X.shape[0], y, qid, preferences)
         self._has_queries = qid is not None
@@ -124,7 +124,7 @@ class RankSVM(Ranker):
         solutions = []
         for risk, start in zip(risks, starts):
             found = solver(phi, risk).solve(
-                self.alpha,
+                alpha,
                 start=start,
                 tol=self.tol,
                 max_iter=self.max_iter,
@@ -184,7 +184,7 @@ def check_svm_parameters(model) -> None:
     check_choice("loss", model.loss, LOSSES)
     check_choice("solver", model.solver, SOLVERS)
     check_positive("tol", model.tol)
-    check_kernel_name(model.kernel)
+    check_kernel(model.kernel, **model._kernel_parameters())
     if not isinstance(model.max_iter, Integral) or model.max_iter < 1:
         raise ValueError(f"max_iter must be an integer of at least 1; got {model.max_iter!r}.")
     if model.solver == "newton" and model.loss == "hinge":

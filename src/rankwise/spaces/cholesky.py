@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from rankwise.kernels import check_gram, kernel_matrix, refuse_too_large
+from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
 
 
 class CholeskySpace:
@@ -24,8 +24,9 @@ class CholeskySpace:
         else:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
-            if callable(kernel):
-                check_gram(K, "the matrix of the callable kernel")
+            if may_be_indefinite(kernel):
+                name = "callable kernel" if callable(kernel) else f"kernel {kernel!r}"
+                check_gram(K, f"the matrix of the {name}")
         self.embedding, self.basis_index = _factor(K)
         self.X_basis = None if kernel == "precomputed" else X[self.basis_index]
 
