@@ -1,9 +1,10 @@
-"""Conjugate gradients where the minimiser is not unique, or is zero."""
+"""What fitting makes of the unusual: many minimisers, none but zero, own labels to stop on."""
 
 import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.datasets import make_rock_paper_scissors
@@ -44,3 +45,23 @@ def test_labels_that_the_relation_cannot_fit_give_zero_without_complaint():
         model = ConditionalRanker(2.0**-30, relation="symmetric", objective="regression")
         model.fit(games.X, games.y, edges=games.edges)
     np.testing.assert_allclose(model.predict(games.X), 0, atol=1e-8)
+
+
+def test_every_relation_stops_on_its_own_labels():
+    rng = np.random.default_rng(22)
+    X, Y = rng.normal(size=(8, 3)), rng.normal(size=(8, 8, 2))
+    edges = np.argwhere(rng.random((8, 8)) < 0.5)
+    y = rng.normal(size=(len(edges), 2))
+    both = ConditionalRanker(0, kernel="rbf", early_stopping=(edges, y)).fit(X, Y)
+    for k in range(2):
+        one = ConditionalRanker(0, kernel="rbf", early_stopping=(edges, y[:, k])).fit(X, Y[:, :, k])
+        np.testing.assert_array_equal(both.dual_coef_[:, :, k], one.dual_coef_)
+        assert both.history_[k] == one.history_
+
+
+def test_sparse_similarities():
+    rng = np.random.default_rng(23)
+    K, Y = rbf_kernel(rng.normal(size=(6, 2))), rng.normal(size=(6, 6))
+    model = ConditionalRanker(kernel="precomputed").fit(sparse.csr_matrix(K), Y)
+    dense = ConditionalRanker(kernel="precomputed").fit(K, Y)
+    np.testing.assert_allclose(model.predict(sparse.csr_matrix(K)), dense.predict(K))

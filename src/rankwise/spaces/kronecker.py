@@ -16,7 +16,7 @@ from numba import njit
 from scipy import sparse
 
 from rankwise import threads
-from rankwise.kernels import check_gram, kernel_matrix, refuse_too_large
+from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
 
 SPARSE_COST = 10.0
 """Time of one multiply-add along an edge over that of one in a dense product (measured)."""
@@ -61,7 +61,7 @@ class Nodes:
     def build(cls, X, kernel, parameters: dict, name: str) -> Nodes:
         p = X.shape[0]
         if kernel == "precomputed":
-            return cls(check_gram(np.asarray(X), f"the kernel of {name}"), None, kernel, {}, False)
+            return cls(check_gram(_dense(X), f"the kernel of {name}"), None, kernel, {}, False)
         if kernel == "linear" and X.shape[1] < p:
             return cls(_dense(X), None, kernel, parameters, True)
         refuse_too_large(
@@ -71,7 +71,7 @@ class Nodes:
             "take fewer nodes, or a linear kernel with n < p features",
         )
         K = kernel_matrix(X, X, kernel, **parameters)
-        if callable(kernel):
+        if may_be_indefinite(kernel):
             check_gram(K, f"the kernel of {name}")
         return cls(K, X, kernel, parameters, False)
 

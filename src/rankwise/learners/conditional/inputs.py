@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_array
 from rankwise.validation import check_items, refuse_non_finite
 
 SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
+LARGEST = 1e140
 
 
 @dataclass
@@ -84,6 +85,10 @@ def check_labels(Y, edges, shape: tuple[int, int]) -> tuple[list[Labels], bool]:
     if np.isinf(Y).any():
         place = tuple(int(i) for i in np.argwhere(np.isinf(Y))[0])
         raise ValueError(f"Input Y contains infinity (the first at {place}).")
+    if Y.ndim > 1 and Y.shape[-1] == 0:
+        raise ValueError(f"Y holds no relation: its shape is {Y.shape}.")
+    if np.abs(Y).max(initial=0.0, where=~np.isnan(Y)) > LARGEST:
+        raise ValueError(f"Y holds values beyond {LARGEST:g}, whose squares overflow: rescale it.")
     if edges is None:
         return _labels_of_matrix(Y, shape)
     return _labels_of_edges(Y, edges, shape)

@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_kernel_name, refuse_too_large
+from rankwise.kernels import check_kernel, refuse_too_large
 from rankwise.learners.conditional import inputs
 from rankwise.learners.conditional.holdout import HoldOuts
 from rankwise.learners.conditional.inputs import SIGNS, Labels
@@ -122,7 +122,7 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
         check_choice("condition", self.condition, ("row", "column"))
         check_choice("solver", self.solver, ("auto", "closed", "cg"))
         check_positive("tol", self.tol, zero=True)
-        check_kernel_name(self.kernel)
+        check_kernel(self.kernel, gamma=self.gamma, degree=self.degree, coef0=self.coef0)
         if not isinstance(self.max_iter, numbers.Integral) or self.max_iter < 1:
             raise ValueError(f"max_iter must be a positive integer; got {self.max_iter!r}.")
         if self.solver == "closed" and self.alpha == 0:
@@ -179,14 +179,14 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
                     'solver="cg" (or "auto").'
                 )
             else:
-                label, how = self._iterations(label.as_edges())
+                label, how = self._iterations(label.as_edges(), number, len(labels))
                 problems.append(EdgeProblem(rows, columns, label, ranking, sign, how))
         return problems
 
     def _may_be_closed(self) -> bool:
         return self.solver != "cg" and self.alpha > 0 and self.early_stopping is None
 
-    def _iterations(self, label: Labels) -> tuple[Labels, Iterations]:
+    def _iterations(self, label: Labels, number: int, n_relations: int):
         """The edges to train on, and how: with a fraction, some become those to stop on."""
         how = Iterations(float(self.tol), int(self.max_iter), None, self.verbose)
         wanted = self.early_stopping
@@ -197,6 +197,12 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
             held = max(1, round(wanted * len(order)))
             how.validation = label.take(order[:held])
             label = label.take(np.sort(order[held:]))
+            most = np.bincount(label.rows, minlength=1).max()
+            if most < (2 if self.objective == "ranking" else 1):
+                raise ValueError(
+                    f"early_stopping={wanted!r} leaves too few of {len(order)} edges to train on "
+                    f"({len(label.y)}): hold out a smaller fraction, or give (edges, y)."
+                )
         elif wanted is not None:
             try:
                 edges, y = wanted
@@ -206,7 +212,13 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
                 ) from None
             shape = (len(self._rows), len(self._columns))
             found, _ = inputs.check_labels(y, inputs.check_edges(edges, shape), shape)
-            how.validation = found[0] if self.condition == "row" else found[0].transposed()
+            if len(found) != n_relations:
+                raise ValueError(
+                    f"early_stopping=(edges, y): y holds labels of {len(found)} relations, but "
+                    f"there are {n_relations}; give one column a relation."
+                )
+            mine = found[number]
+            how.validation = mine if self.condition == "row" else mine.transposed()
         return label, how
 
     def _joined(self, paths) -> np.ndarray:
