@@ -62,7 +62,8 @@ class RankSVM(Ranker):
     basis_index_ : (r,) the items that dual_coef_ belongs to
     objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
     gap_, n_iter_ : of the last fit
-    history_ : {"objective", "gap", "seconds"}, one entry an iteration; Newton's method adds its start
+    history_ : {"objective", "gap", "seconds"}, one entry an iteration (and, with
+        Newton's method, one for the start)
     n_features_in_, feature_names_in_
         With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
 
@@ -213,7 +214,9 @@ def build_features(model, X):
 
 
 def set_model(model, space, W: np.ndarray, single: bool) -> None:
-    """The fitted attributes from weights W (k, d) in the space."""
+    """The fitted attributes from weights W (k, d) in the space, and none of an earlier kernel's."""
+    for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
+        vars(model).pop(name, None)
     solution = W.T if space is None else space.to_model(W.T)
     if model.kernel == "linear":
         model.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)
