@@ -8,6 +8,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.datasets import make_rock_paper_scissors
+from rankwise.exceptions import InvalidKernel
 from rankwise.learners.conditional import ConditionalRanker
 
 
@@ -65,3 +66,16 @@ def test_sparse_similarities():
     model = ConditionalRanker(kernel="precomputed").fit(sparse.csr_matrix(K), Y)
     dense = ConditionalRanker(kernel="precomputed").fit(K, Y)
     np.testing.assert_allclose(model.predict(sparse.csr_matrix(K)), dense.predict(K))
+
+
+@pytest.mark.filterwarnings("ignore::RuntimeWarning")
+@pytest.mark.parametrize("n", [3, 20])
+@pytest.mark.parametrize(
+    "parameters",
+    [{"solver": "cg"}, {"solver": "cg", "tol": 0}, {"relation": "symmetric"}],
+)
+def test_kernels_whose_square_overflows_are_refused(n, parameters):
+    rng = np.random.default_rng(24)
+    S = rng.normal(size=(8, 8))
+    with pytest.raises(InvalidKernel, match="overflows: scale"):
+        ConditionalRanker(**parameters).fit(1e90 * rng.normal(size=(8, n)), S + S.T)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.solvers.kronecker import mirror
+from rankwise.solvers.kronecker import mirror, refuse_overflow
 from rankwise.spaces.kronecker import Edges
 
 DELAY = 5
@@ -146,6 +146,7 @@ def conjugate_gradients(
         z = model.precondition(slope)
         values_of_z = model.values(z)
         rho = model.inner(slope, z, values_of_z)
+        refuse_overflow(rho)
         if not rho > NOISE**2 * steepest * spread:
             solution.converged = True
             break
@@ -156,6 +157,7 @@ def conjugate_gradients(
             values_of_d = values_of_z + (rho / previous) * values_of_d
         along = centre(values_of_d[:q])
         curvature = along @ along + alpha * model.inner(d, d, values_of_d)
+        refuse_overflow(curvature)
         if not curvature > 0:
             solution.converged = True
             break

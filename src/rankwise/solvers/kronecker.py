@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 import scipy.linalg
 
+from rankwise.exceptions import InvalidKernel
 from rankwise.spaces.kronecker import Nodes
 
 
@@ -182,7 +183,9 @@ class MirroredRanking:
         self.targets = [mirror(s[:, None] * (Q.T @ Y @ Q) * s, sign) for Y in centred]
 
     def weights(self, alpha: float) -> list[np.ndarray]:
-        shifted = np.outer(self.g, self.g) + alpha
+        with np.errstate(over="ignore"):
+            shifted = np.outer(self.g, self.g) + alpha
+        refuse_overflow(shifted)
         factor = self._eliminate(shifted)
         found = []
         for target in self.targets:
@@ -230,6 +233,13 @@ class MirroredRanking:
             values, vectors, _ = factor
             x = vectors @ ((vectors.T @ right) / values)
         return W + self._spread(root * x) / shifted
+
+
+def refuse_overflow(values) -> None:
+    if not np.all(np.isfinite(values)):
+        raise InvalidKernel(
+            "the squared kernel of pairs of nodes overflows: scale the features or kernels down."
+        )
 
 
 def mirror(Y: np.ndarray, sign: int) -> np.ndarray:

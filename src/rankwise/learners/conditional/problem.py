@@ -17,8 +17,16 @@ from rankwise.kernels import refuse_too_large
 from rankwise.learners.conditional.inputs import Labels
 from rankwise.metrics import ranking_error
 from rankwise.solvers.edges import DualModel, PrimalModel, Solution, conjugate_gradients
-from rankwise.solvers.kronecker import CompleteGraph, MirroredRanking, MirroredRegression
+from rankwise.solvers.kronecker import (
+    CompleteGraph,
+    MirroredRanking,
+    MirroredRegression,
+    refuse_overflow,
+)
 from rankwise.spaces.kronecker import Edges, Nodes
+
+COPIES = 10
+"""Matrices the size of Y that a closed form holds at its peak (measured)."""
 
 
 @dataclass
@@ -61,7 +69,7 @@ class ClosedProblem:
             len(columns),
             "the closed form of a complete graph",
             'sample edges and use solver="cg"',
-            copies=5,
+            copies=COPIES,
         )
         self.state: CompleteGraph | MirroredRanking
         if sign == 0:
@@ -162,7 +170,9 @@ class EdgeProblem:
             right = left if sign else columns.spectrum(centred=ranking)
             self.back = left.to_rows, right.to_rows
             density = len(self.edges) / (len(rows) * len(columns))
-            self.gain = density * np.outer(left.s**2, right.s**2)
+            with np.errstate(over="ignore"):
+                self.gain = density * np.outer(left.s**2, right.s**2)
+            refuse_overflow(self.gain)
             self.determined = self._outnumber(self.gain.shape, ranking)
             A, B = left.Q * left.s, right.Q * right.s
             self.model = PrimalModel(A, B, self.edges, self.watched, sign, self.gain)
