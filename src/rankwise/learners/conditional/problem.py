@@ -186,7 +186,8 @@ class EdgeProblem:
         pairs = np.unique(self.edges.flat)
         rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, self.edges.shape[1]))
         free = len(pairs) - (rows if ranking else 0)
-        return rows >= unknowns[0] and columns >= unknowns[1] and free >= np.prod(unknowns)
+        r_a, r_b = unknowns
+        return rows >= r_a and columns >= r_b and free >= r_a * r_b
 
     def path(self, alphas: Iterable[float]) -> Iterator[np.ndarray]:
         start = None

@@ -186,7 +186,9 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
     def _may_be_closed(self) -> bool:
         return self.solver != "cg" and self.alpha > 0 and self.early_stopping is None
 
-    def _iterations(self, label: Labels, number: int, n_relations: int):
+    def _iterations(
+        self, label: Labels, number: int, n_relations: int
+    ) -> tuple[Labels, Iterations]:
         """The edges to train on, and how: with a fraction, some become those to stop on."""
         how = Iterations(float(self.tol), int(self.max_iter), None, self.verbose)
         wanted = self.early_stopping
