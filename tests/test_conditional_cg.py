@@ -9,7 +9,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.datasets import make_rock_paper_scissors
 from rankwise.exceptions import InvalidKernel
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
@@ -58,6 +58,8 @@ def test_every_relation_stops_on_its_own_labels():
         one = ConditionalRanker(0, kernel="rbf", early_stopping=(edges, y[:, k])).fit(X, Y[:, :, k])
         np.testing.assert_array_equal(both.dual_coef_[:, :, k], one.dual_coef_)
         assert both.history_[k] == one.history_
+    search = ConditionalRankerCV(both, alphas=[0.1, 1.0], setting="rows", cv=2, random_state=0)
+    np.testing.assert_array_equal(search.fit(X, Y).best_estimator_.predict(X).shape, (8, 8, 2))
 
 
 def test_sparse_similarities():

@@ -145,8 +145,12 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
 
     # Problems have conditions as rows; `_oriented` turns what goes in, `_joined` what comes out.
 
-    def _prepare(self, labels: list[Labels]) -> list:
-        """One problem for all relations where all are complete, else one each."""
+    def _prepare(self, labels: list[Labels], first: int = 0, n_relations: int = 0) -> list:
+        """One problem for all relations where all are complete, else one each.
+
+        `labels` are those of all relations, or of some of n_relations from the number `first` on.
+        """
+        n_relations = n_relations or len(labels)
         ranking, sign = self.objective == "ranking", SIGNS[self.relation]
         rows, columns = self._oriented((self._rows, self._columns))
         if self.condition == "column":
@@ -179,7 +183,7 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
                     'solver="cg" (or "auto").'
                 )
             else:
-                label, how = self._iterations(label.as_edges(), number, len(labels))
+                label, how = self._iterations(label.as_edges(), first + number, n_relations)
                 problems.append(EdgeProblem(rows, columns, label, ranking, sign, how))
         return problems
 

@@ -112,10 +112,11 @@ class ConditionalRankerCV(BaseEstimator):
         """(relations × folds, alphas)."""
         splitter = self._splitter(ranker)
         found = []
-        for label in (label.as_edges() for label in labels):
+        for number, label in enumerate(label.as_edges() for label in labels):
             edges = np.column_stack([label.rows, label.columns])
             for train, test in splitter.split(edges):
-                found.append(_errors_on(ranker, label.take(train), label.take(test), alphas))
+                (problem,) = ranker._prepare([label.take(train)], number, len(labels))
+                found.append(_errors_on(ranker, problem, label.take(test), alphas))
         return np.array(found)
 
     def _splitter(self, ranker):
@@ -149,9 +150,8 @@ class ConditionalRankerCV(BaseEstimator):
         return self.best_estimator_.score(U, V, Y)
 
 
-def _errors_on(ranker, train: Labels, test: Labels, alphas: np.ndarray) -> list[float]:
+def _errors_on(ranker, problem, test: Labels, alphas: np.ndarray) -> list[float]:
     """Conditional ranking error at the test edges for every alpha, from one training set."""
-    (problem,) = ranker._prepare([train])
     rows, row = np.unique(test.rows, return_inverse=True)
     columns, column = np.unique(test.columns, return_inverse=True)
     left, right = ranker._rows.rows[rows], ranker._columns.rows[columns]
