@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from rankwise import RLS, InvalidKernel, KernelMap, RankRLS, RankRLSCV
 from rankwise.kernels import repair_kernel
@@ -101,3 +102,17 @@ def test_a_kernel_whose_rows_sum_to_zero():
     K = np.kron(np.eye(30), [[1.0, -1.0], [-1.0, 1.0]])
     model = RankRLS(kernel="precomputed").fit(K, np.arange(60))
     assert np.isfinite(model.predict(K)).all()
+
+
+def test_polynomial_kernels_with_a_negative_constant_are_looked_at():
+    with refused("indefinite", InvalidKernel):
+        RankRLS(kernel="poly", degree=2, coef0=-2.0).fit(X, Y)
+
+
+def test_sparse_duplicates_are_summed():
+    doubled = sparse.csr_array(np.hstack([X, X]))
+    doubled.indices = doubled.indices % X.shape[1]
+    given = sparse.csr_array((doubled.data, doubled.indices, doubled.indptr), shape=X.shape)
+    assert not given.has_canonical_format
+    found = RankRLS(kernel="rbf").fit(given, Y).dual_coef_
+    np.testing.assert_allclose(found, RankRLS(kernel="rbf").fit(2 * X, Y).dual_coef_)

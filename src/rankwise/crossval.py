@@ -137,7 +137,7 @@ def _mean_over_units(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if (count == 0).any():
         raise UndefinedMetric(
             "cross-validation found nothing to judge: no held-out query or fold has a pair of "
-            "items with different scores. Use larger folds, or cv='leave-pair-out'."
+            "items with different scores. Use larger folds."
         )
     filled = np.where(defined, values, 0.0)
     mean = filled.sum(axis=0) / count

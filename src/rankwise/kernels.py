@@ -41,9 +41,9 @@ def check_kernel(kernel, *, gamma=None, degree=3, coef0=1.0) -> None:
         raise ValueError(f"coef0 must be a finite number; got {coef0!r}.")
 
 
-def may_be_indefinite(kernel) -> bool:
+def may_be_indefinite(kernel, coef0: float = 1.0) -> bool:
     """Whether nothing but a look at its matrix proves the kernel positive semi-definite."""
-    return callable(kernel) or kernel not in POSITIVE_DEFINITE
+    return callable(kernel) or kernel not in POSITIVE_DEFINITE or coef0 < 0
 
 
 def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:

@@ -25,6 +25,9 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64):
         ensure_all_finite=False,
         ensure_min_samples=1,
     )
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
     refuse_non_finite(X, "X")
     return X
 

@@ -72,7 +72,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         exact = self.basis is None
         K_MR = self._kernel_to_basis(X)
         K_RR = K_MR if exact else K_MR[self.basis_index_]
-        if may_be_indefinite(self.kernel):
+        if may_be_indefinite(self.kernel, self.coef0):
             check_gram(K_RR, "the kernel matrix of the basis items")
         self._factor(K_RR)
         self.embedding_ = (

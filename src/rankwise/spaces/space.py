@@ -42,7 +42,7 @@ class KernelSpace:
         else:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
-            if may_be_indefinite(kernel):
+            if may_be_indefinite(kernel, parameters["coef0"]):
                 name = "callable kernel" if callable(kernel) else f"kernel {kernel!r}"
                 check_gram(K, f"the matrix of the {name}")
         self.matrix = Gram(K)
