@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy.linalg.blas import dger
 
 from rankwise.laplacian import ScoreLaplacian
 from rankwise.supervision import Quadratic
@@ -140,8 +141,7 @@ class PrimalSpectrum(Spectrum):
         return None if normals is None or not normals.shape[1] else self.V.T @ normals
 
     def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
-        B = self.B[rows]
-        block = -(B @ resolvent.apply(B.T))
+        block = -resolvent.sandwich(self.B[rows])
         block.flat[:: len(block) + 1] += 1.0
         if self.centre is not None:
             block -= np.outer(self.centre[rows], self.centre[rows])
@@ -166,11 +166,11 @@ class DualSpectrum(Spectrum):
         R = quadratic.laplacian
         with np.errstate(over="ignore", invalid="ignore"):
             A = R.factor_t(np.ascontiguousarray(R.factor_t(K).T))
+            size = float(np.linalg.norm(A))
+        refuse_overflow(np.array(size))
         if self.centre is not None:
             # lifted above the rest of the spectrum, û comes out as the last eigenvector
-            above = np.abs(A).sum(axis=1).max(initial=0.0) + 1.0
-            A += above * np.outer(self.centre, self.centre)
-        refuse_overflow(A)
+            dger(size + 1.0, self.centre, self.centre, a=A.T, overwrite_a=True)
         eigenvalues, self.B = np.linalg.eigh(A)
         if self.centre is not None:
             eigenvalues, self.B = eigenvalues[:-1], self.B[:, :-1]
@@ -192,8 +192,7 @@ class DualSpectrum(Spectrum):
         return None
 
     def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
-        B = self.B[rows]
-        return alpha * (B @ resolvent.apply(B.T))
+        return resolvent.sandwich(self.B[rows], alpha)
 
     def residual_diagonal(self, alpha: float) -> np.ndarray:
         return self.B**2 @ (alpha / (self.eigenvalues + alpha))
@@ -240,6 +239,13 @@ class Resolvent:
         if self.normals is None:
             return self.D * Y
         return self.D * Y - self.E @ (self.E.T @ Y)
+
+    def sandwich(self, B: np.ndarray, scale: float = 1.0) -> np.ndarray:
+        """scale · B D Bᵀ, without constraints by one symmetric product."""
+        if self.normals is not None:
+            return scale * (B @ self.apply(B.T))
+        half = B * np.sqrt(scale * self.D[:, 0])
+        return half @ half.T
 
     def solve(self, moments: np.ndarray) -> np.ndarray:
         """The constrained minimiser's coordinates for moments c."""
