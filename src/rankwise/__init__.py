@@ -1,7 +1,7 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import datasets, metrics, selection
-from rankwise.exceptions import InvalidKernel, TooLarge, UndefinedMetric
+from rankwise import datasets, evaluation, metrics, selection
+from rankwise.exceptions import EstimateWarning, InvalidKernel, TooLarge, UndefinedMetric
 from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.mprank_cv import MPRankCV
@@ -20,6 +20,7 @@ __all__ = [
     "RLS",
     "ConditionalRanker",
     "ConditionalRankerCV",
+    "EstimateWarning",
     "InvalidKernel",
     "KernelMap",
     "MPRank",
@@ -34,6 +35,7 @@ __all__ = [
     "TooLarge",
     "UndefinedMetric",
     "datasets",
+    "evaluation",
     "metrics",
     "selection",
 ]

@@ -11,3 +11,7 @@ class InvalidKernel(ValueError):
 
 class TooLarge(ValueError):
     """A dense matrix that would not fit in memory; the message says how large it would be."""
+
+
+class EstimateWarning(UserWarning):
+    """An estimate of performance that is known to be biased or to vary wildly, or says little."""
