@@ -113,7 +113,7 @@ class Refitting(HeldOut):
     def __init__(self, estimator, X, y, queries):
         super().__init__(estimator, X, y, queries)
         everything = np.arange(self.n_items)
-        model = fitted(estimator, X, y, everything, queries)
+        self.model = model = fitted(estimator, X, y, everything, queries)
         scores = scores_of(estimator, model, X, everything, everything)
         self.ties = TieRule.for_model(model, X, scores, gives_probabilities(estimator))
 
