@@ -1,20 +1,24 @@
 """All cores for compiled loops that release the lock; the same result for any thread count.
 
 Plain threads, unlike numba's own parallel loops, are safe under joblib's and the user's threads.
+They are daemons fed by one queue: nothing waits for them when the interpreter ends, and Ctrl-C at
+any moment leaves no lock taken that another thread would wait for.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache, partial
-from itertools import pairwise
+from itertools import count, pairwise
+from queue import SimpleQueue
+from threading import Thread
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
-_pools: dict[int, ThreadPoolExecutor] = {}
+_workers: list[Thread] = []
+_inbox: SimpleQueue = SimpleQueue()
 
 
 def n_threads() -> int:
@@ -31,14 +35,76 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     """The results of all tasks, in their order; in threads when there are several of both.
 
     A task must not call `run` itself. Where the cut into tasks does not depend on the number of
-    threads, neither does the result.
+    threads, neither does the result. On Ctrl-C the tasks under way are waited for (they may write
+    to arrays that the caller goes on using), the others are dropped.
     """
-    threads = n_threads()
-    if threads == 1 or len(tasks) < 2:
+    threads = min(n_threads(), len(tasks))
+    if threads <= 1:
         return [task() for task in tasks]
-    if threads not in _pools:
-        _pools[threads] = ThreadPoolExecutor(threads, thread_name_prefix="rankwise")
-    return [future.result() for future in [_pools[threads].submit(task) for task in tasks]]
+    _start_workers(threads)
+    return _Batch(tasks).results(threads)
+
+
+class _Batch:
+    """Tasks that several threads take one after another."""
+
+    def __init__(self, tasks: Sequence[Callable[[], object]]):
+        self._tasks = tasks
+        self._next = count()
+        self._stopped = False
+        self._outcomes: list = [None] * len(tasks)
+        self._errors: dict[int, BaseException] = {}
+        self._finished: SimpleQueue = SimpleQueue()
+
+    def work(self) -> None:
+        """What one thread does: take a task while there is one."""
+        for number in self._next:
+            if self._stopped or number >= len(self._tasks):
+                break
+            try:
+                self._outcomes[number] = self._tasks[number]()
+            except BaseException as error:
+                self._errors[number] = error
+                break
+        self._finished.put(None)
+
+    def results(self, threads: int) -> list:
+        left = 0
+        try:
+            for _ in range(threads):
+                _inbox.put(self.work)
+                left += 1
+            while left:
+                self._finished.get()
+                left -= 1
+        except BaseException:
+            self._stopped = True
+            for _ in range(left):
+                self._finished.get()
+            raise
+        if self._errors:
+            raise self._errors[min(self._errors)]
+        return self._outcomes
+
+
+def _start_workers(wanted: int) -> None:
+    while len(_workers) < wanted:
+        name = f"rankwise-{len(_workers)}"
+        worker = Thread(target=_serve, args=(_inbox,), name=name, daemon=True)
+        worker.start()
+        _workers.append(worker)
+
+
+def _serve(inbox: SimpleQueue) -> None:
+    while True:
+        inbox.get()()
+
+
+def _forget_workers() -> None:
+    """A forked child has no threads but the one that forked."""
+    global _inbox
+    _workers.clear()
+    _inbox = SimpleQueue()
 
 
 @cache
@@ -66,4 +132,4 @@ def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> No
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_pools.clear)
+    os.register_at_fork(after_in_child=_forget_workers)
