@@ -20,8 +20,8 @@ test: .venv/.ready
 	$(BIN)/python -m pytest -n 2
 
 lint: .venv/.lint
-	$(BIN)/ruff check src tests benchmarks
-	$(BIN)/ruff format --check src tests benchmarks
+	$(BIN)/ruff check src tests benchmarks examples docs
+	$(BIN)/ruff format --check src tests benchmarks examples docs
 	$(BIN)/mypy
 
 bench: .venv/.ready

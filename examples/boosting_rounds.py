@@ -18,15 +18,17 @@ train, test = qid < 40, qid >= 40
 model = RankBoost(n_rounds=150, validation_fraction=0.25, random_state=0)
 model.fit(X[train], y[train], qid=qid[train])
 full = RankBoost(n_rounds=150).fit(X[train], y[train], qid=qid[train])
-curve = [
-    metrics.concordance(y[test], s, qid[test]) for s in full.staged_predict(X[test])
-]
+curve = [metrics.concordance(y[test], s, qid[test]) for s in full.staged_predict(X[test])]
 print(f"{model.n_rounds_} rounds chosen: {model.score(X[test], y[test], qid=qid[test]):.3f}")
 print(f"{full.n_rounds_} rounds: {curve[-1]:.3f}")
 figure, axes = plt.subplots(figsize=(7, 4), layout="constrained")
 axes.plot(1 + np.arange(len(curve)), curve, label="new queries")
-axes.plot(1 + np.arange(len(model.validation_scores_)), model.validation_scores_, alpha=0.6,
-          label="held-out training queries")
+axes.plot(
+    1 + np.arange(len(model.validation_scores_)),
+    model.validation_scores_,
+    alpha=0.6,
+    label="held-out training queries",
+)
 axes.axvline(model.n_rounds_, color="grey", ls=":", label="chosen")
 axes.set(xlabel="rounds", ylabel="pairs in the right order")
 axes.legend()

@@ -38,6 +38,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
         ],
     ),
     "metrics": ("Measures", ["rankwise.metrics"]),
+    "evaluation": ("Estimating performance", ["rankwise.evaluation"]),
 }
 
 

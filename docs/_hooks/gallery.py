@@ -31,8 +31,10 @@ def on_files(files, config):
         )
         files.append(File.generated(config, f"gallery/{script.stem}.md", content=page))
         files.append(File.generated(config, f"gallery/{script.stem}.png", content=picture))
-        cards.append(f"## [{title}]({script.stem}.md)\n\n[![{title}]({script.stem}.png)]"
-                     f"({script.stem}.md)\n\n{text}")
+        cards.append(
+            f"## [{title}]({script.stem}.md)\n\n[![{title}]({script.stem}.png)]"
+            f"({script.stem}.md)\n\n{text}"
+        )
     intro = "Every example ran when this page was built; the scripts are in `examples/`."
     index = "\n\n".join(["# Gallery", intro, *cards])
     files.append(File.generated(config, "gallery/index.md", content=index))
