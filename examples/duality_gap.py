@@ -1,8 +1,8 @@
 """Training that knows how far it is.
 
-The bundle method of RankSVM has an upper and a lower bound of the optimum in every iteration; Newton's
-method for the squared hinge has a bound from strong convexity. Both stop when the gap is small enough,
-not when they are tired.
+The bundle method of RankSVM has an upper and a lower bound of the optimum in every iteration;
+Newton's method for the squared hinge has a bound from strong convexity. Both stop when the gap is
+small enough, not when they are tired.
 """
 
 import matplotlib.pyplot as plt
