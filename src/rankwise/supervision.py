@@ -162,6 +162,18 @@ class PairwiseScores:
         return Quadratic(laplacian, Target(laplacian, given=b))
 
 
+def normal_equations(X, scores: PairwiseScores) -> tuple[list[np.ndarray], np.ndarray]:
+    """XᵀLX and Xᵀb: one Gram matrix where all outputs share the Laplacian, else one an output."""
+    k = scores.Y.shape[1]
+    shared = scores.keeps_ties or k == 1
+    parts = [scores] if shared else [scores.column(j) for j in range(k)]
+    sums = []
+    for part in parts:
+        quadratic = part.quadratic()
+        sums.append(quadratic.laplacian.gram(X, quadratic.target))
+    return [G for G, _ in sums], np.hstack([moments for _, moments in sums])
+
+
 class PairwisePreferences:
     """The same costs over an explicit multigraph of preferences; a single output."""
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, partial
 from itertools import count, pairwise
 from queue import SimpleQueue
@@ -19,10 +21,13 @@ from threadpoolctl import ThreadpoolController
 
 _workers: list[Thread] = []
 _inbox: SimpleQueue = SimpleQueue()
+_alone: ContextVar[bool] = ContextVar("alone", default=False)
 
 
 def n_threads() -> int:
     """Cores this process may use; the environment variable RANKWISE_THREADS overrides it."""
+    if _alone.get():
+        return 1
     wanted = os.environ.get("RANKWISE_THREADS")
     if wanted:
         return max(1, int(wanted))
@@ -105,6 +110,16 @@ def _forget_workers() -> None:
     global _inbox
     _workers.clear()
     _inbox = SimpleQueue()
+
+
+@contextmanager
+def single_thread():
+    """A context in which compiled loops keep to the calling thread, one of many that work."""
+    token = _alone.set(True)
+    try:
+        yield
+    finally:
+        _alone.reset(token)
 
 
 @cache

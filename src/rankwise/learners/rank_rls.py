@@ -16,6 +16,7 @@ from rankwise.supervision import (
     PairwisePreferences,
     PairwiseScores,
     PointwiseScores,
+    normal_equations,
 )
 from rankwise.validation import (
     check_choice,
@@ -162,7 +163,7 @@ class RankRLS(QuadraticRanker):
         k = supervision.Y.shape[1]
         if sums is not None and (sums[1].shape[1] != k or single != self._single_output):
             raise ValueError(f"y must keep the shape of its {sums[1].shape[1]} outputs.")
-        G, moments = self._normal_equations(X, supervision)
+        G, moments = normal_equations(X, supervision)
         if sums is not None:
             G, moments = [old + more for old, more in zip(sums[0], G)], sums[1] + moments
         self._accumulated = (G, moments, seen | new)
@@ -179,18 +180,6 @@ class RankRLS(QuadraticRanker):
         self._set_model(solution)
         return self
 
-    def _normal_equations(self, X, supervision):
-        """One Gram matrix for all outputs where they share the Laplacian, else one an output."""
-        if supervision.keeps_ties:
-            quadratic = supervision.quadratic()
-            G, moments = quadratic.laplacian.gram(X, quadratic.target)
-            return [G], moments
-        pieces = []
-        for j in range(supervision.Y.shape[1]):
-            quadratic = supervision.column(j).quadratic()
-            pieces.append(quadratic.laplacian.gram(X, quadratic.target))
-        return [G for G, _ in pieces], np.hstack([moments for _, moments in pieces])
-
     def _sums(self):
         """The normal equations of all that was learnt so far, and the queries they came from."""
         if self._accumulated is not None:
@@ -198,7 +187,7 @@ class RankRLS(QuadraticRanker):
         if not isinstance(self._supervision, PairwiseScores):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         labels = self._supervision.queries.labels if self._has_queries else []
-        G, moments = self._known_equations() or self._normal_equations(self._X, self._supervision)
+        G, moments = self._known_equations() or normal_equations(self._X, self._supervision)
         return G, moments, {_plain(label) for label in labels}
 
     def _known_equations(self):

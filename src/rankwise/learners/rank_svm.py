@@ -121,6 +121,11 @@ class RankSVM(Ranker):
         risks, single = self._risks(X.shape[0], y, qid, preferences)
         self._has_queries = qid is not None
         space, phi = build_features(self, X)
+        self._set_solutions(space, self._minimise(phi, risks, alpha), single)
+        return self
+
+    def _minimise(self, phi, risks: list[Risk], alpha: float) -> list[Solution]:
+        """One solution a risk."""
         solver, starts = solver_class(self), self._starts(phi.shape[1], len(risks))
         solutions = []
         for risk, start in zip(risks, starts):
@@ -134,9 +139,8 @@ class RankSVM(Ranker):
             solutions.append(found)
             if found.status == INTERRUPTED and len(solutions) < len(risks):
                 raise KeyboardInterrupt("no model yet for the outputs that remain")
-            warn_unless_converged(found, self)
-        self._set_solutions(space, solutions, single)
-        return self
+            warn_unless_converged(found, self, stacklevel=4)
+        return solutions
 
     def predict(self, X):
         """Scores of the items X, (n,) or (n, k); higher is better."""
@@ -239,7 +243,7 @@ def score_risks(Y: np.ndarray, queries: Queries, loss: str) -> list[Risk]:
     return risks
 
 
-def warn_unless_converged(found: Solution, model) -> None:
+def warn_unless_converged(found: Solution, model, stacklevel: int = 3) -> None:
     if found.status == CONVERGED:
         return
     reason = "was interrupted" if found.status == INTERRUPTED else "did not converge"
@@ -249,5 +253,5 @@ def warn_unless_converged(found: Solution, model) -> None:
         f"{found.objective:.6g} within {found.gap:.3g} of the minimum (tol={model.tol:g}); the "
         f"best model so far is kept{advice}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=stacklevel,
     )

@@ -117,6 +117,18 @@ class PrimalSpectrum(Spectrum):
             G, moments = quadratic.laplacian.gram(F, quadratic.target)
             if offset is not None:
                 moments = moments - F.T @ quadratic.laplacian.apply(offset)
+        self._decompose(G, moments)
+
+    @classmethod
+    def of_sums(cls, G, moments, F=None, quadratic=None) -> PrimalSpectrum:
+        """From FᵀLF and Fᵀb of all items, of which F may hold a part, whole queries, or none."""
+        spectrum = cls.__new__(cls)
+        spectrum.F, spectrum.quadratic = F, quadratic
+        spectrum.offset = spectrum.centre = None
+        spectrum._decompose(G, moments)
+        return spectrum
+
+    def _decompose(self, G: np.ndarray, moments: np.ndarray) -> None:
         refuse_overflow(G, moments)
         eigenvalues, self.V = np.linalg.eigh(G)
         self.noise = _is_noise(eigenvalues, G.shape[0])

@@ -71,16 +71,26 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self._X_basis = None if self.kernel == "precomputed" else X[self.basis_index_]
         exact = self.basis is None
         K_MR = self._kernel_to_basis(X)
-        K_RR = K_MR if exact else K_MR[self.basis_index_]
-        if may_be_indefinite(self.kernel, self.coef0):
-            check_gram(K_RR, "the kernel matrix of the basis items")
-        self._factor(K_RR)
+        self._factor(K_MR if exact else K_MR[self.basis_index_])
         self.embedding_ = (
             self._Q * np.sqrt(self._eigenvalues) if exact else K_MR @ self._basis_to_features
         )
         return self
 
+    def _fit_basis(self, rows, index: np.ndarray):
+        """The map from the rows of its basis items alone, whose numbers are `index`."""
+        self.basis_index_ = index
+        self._X_basis = None if self.kernel == "precomputed" else rows
+        self._factor(self._kernel_to_basis(rows))
+        return self
+
+    def _embed(self, X) -> np.ndarray:
+        """(n, d) features of items that were checked before."""
+        return self._kernel_to_basis(X) @ self._basis_to_features
+
     def _factor(self, K_RR: np.ndarray) -> None:
+        if may_be_indefinite(self.kernel, self.coef0):
+            check_gram(K_RR, "the kernel matrix of the basis items")
         eigenvalues, Q = np.linalg.eigh((K_RR + K_RR.T) / 2)
         kept = eigenvalues > len(K_RR) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
         self._eigenvalues, self._Q = eigenvalues[kept], Q[:, kept]
@@ -96,7 +106,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         """(n, d) features of new items: k(X, X_R) T."""
         check_is_fitted(self)
         X = check_items(self, X, reset=False)
-        return self._kernel_to_basis(X) @ self._basis_to_features
+        return self._embed(X)
 
     def fit_transform(self, X, y=None) -> np.ndarray:
         return self.fit(X).embedding_.copy()

@@ -58,10 +58,21 @@ class ReducedSpace:
     def __init__(self, X, kernel, parameters: dict, basis, random_state):
         self.map = KernelMap(kernel, basis=basis, random_state=random_state, **parameters)
         self.map._fit_checked(X if kernel != "precomputed" else _dense(X))
+        self._describe()
+        self.matrix = Features(self.map.embedding_, self.map.removal())
+
+    @classmethod
+    def of_basis(cls, rows, index, kernel, parameters: dict) -> ReducedSpace:
+        """From the rows of the basis items alone; the other items' features are made elsewhere."""
+        space = cls.__new__(cls)
+        space.map = KernelMap(kernel, **parameters)._fit_basis(rows, index)
+        space._describe()
+        return space
+
+    def _describe(self) -> None:
         self.basis_index = self.map.basis_index_
         self.X_basis = self.map._X_basis
-        self.is_linear = kernel == "linear"
-        self.matrix = Features(self.map.embedding_, self.map.removal())
+        self.is_linear = self.map.kernel == "linear"
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         """(r, k) dual coefficients, or (n, k) weights for the linear kernel."""
