@@ -1,4 +1,4 @@
-"""Errors of our own. Each is a ValueError too, so callers may catch either."""
+"""Errors of our own. All about data are ValueErrors too, so callers may catch either."""
 
 
 class UndefinedMetric(ValueError):
@@ -15,3 +15,11 @@ class TooLarge(ValueError):
 
 class EstimateWarning(UserWarning):
     """An estimate of performance that is known to be biased or to vary wildly, or says little."""
+
+
+class SplitQuery(ValueError):
+    """A query whose items lie in several partitions, where only pairs within one are seen."""
+
+
+class ClusterLost(ConnectionError):
+    """The Dask cluster went away, or lost a task for good, in the middle of a fit."""
