@@ -20,8 +20,8 @@ test: .venv/.ready
 	$(BIN)/python -m pytest -n 2
 
 lint: .venv/.lint
-	$(BIN)/ruff check src tests benchmarks examples docs
-	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/ruff check src tests benchmarks examples docs/_hooks
+	$(BIN)/ruff format --check src tests benchmarks examples docs/_hooks
 	$(BIN)/mypy
 
 bench: .venv/.ready
