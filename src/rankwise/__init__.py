@@ -1,7 +1,13 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
 from rankwise import datasets, evaluation, metrics, selection
-from rankwise.exceptions import EstimateWarning, InvalidKernel, TooLarge, UndefinedMetric
+from rankwise.exceptions import (
+    EstimateWarning,
+    InvalidKernel,
+    ReadError,
+    TooLarge,
+    UndefinedMetric,
+)
 from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.mprank_cv import MPRankCV
@@ -31,6 +37,7 @@ __all__ = [
     "RankRLSCV",
     "RankSVM",
     "RankSVMCV",
+    "ReadError",
     "SVRank",
     "TooLarge",
     "UndefinedMetric",

@@ -1,6 +1,31 @@
 """Errors of our own. All about data are ValueErrors too, so callers may catch either."""
 
 
+class ReadError(ValueError):
+    """A file that cannot be read: `path`, and where known `line` and `column`, both from 1.
+
+    In tables `column` is the column's name.
+    """
+
+    def __init__(
+        self,
+        reason: str,
+        path: str,
+        line: int | None = None,
+        column: int | str | None = None,
+    ):
+        self.reason, self.path, self.line, self.column = reason, path, line, column
+        where = [path]
+        if line is not None:
+            where.append(f"line {line}")
+        if column is not None:
+            where.append(f"column {column!r}" if isinstance(column, str) else f"column {column}")
+        super().__init__(f"{', '.join(where)}: {reason}")
+
+    def __reduce__(self):
+        return type(self), (self.reason, self.path, self.line, self.column)
+
+
 class UndefinedMetric(ValueError):
     """A measure was asked to judge data that hold nothing to judge, such as no pair at all."""
 
