@@ -163,8 +163,9 @@ class SmallHoldouts:
     def _judge_predictions(self, Y) -> tuple[np.ndarray, np.ndarray]:
         counted, right = np.zeros(Y.shape), np.zeros(Y.shape)
         pairs = np.column_stack(np.triu_indices(self.fit.n_items, 1))
-        for start in range(0, len(pairs), PAIRS_AT_ONCE):
-            held = pairs[start : start + PAIRS_AT_ONCE]
+        at_once = max(1, PAIRS_AT_ONCE // Y.shape[1])
+        for start in range(0, len(pairs), at_once):
+            held = pairs[start : start + at_once]
             f = self.leave_out(held)
             gap = Y[held[:, 0]] - Y[held[:, 1]]
             agreement = agree(f[:, 0] - f[:, 1], gap)

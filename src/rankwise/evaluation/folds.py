@@ -24,6 +24,9 @@ REFITS = 10
 
 def checked_scores(y, qid) -> tuple[np.ndarray, Queries]:
     """Real scores with a pair to order in some query, and the queries."""
+    y = np.asarray(y)
+    if y.dtype.kind in "OSU" and len(values := np.unique(y.astype(str))) == 2:
+        y = y.astype(str) == values[1]
     y = finite_vector(y, "y")
     queries = Queries.from_labels(qid, len(y))
     if not len(y) or not concordant_pairs(y, y[:, None], queries)[0].any():

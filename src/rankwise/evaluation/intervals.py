@@ -23,7 +23,15 @@ METHODS = {
 }
 RESAMPLES = 10_000
 FEW_PAIRS = 15
-"""With fewer effective pairs the interval of a proportion replaces the normal one."""
+"""With fewer pairs without a common item, Wilson's interval replaces the normal one."""
+TRAINING = 2.5
+"""Variance of a cross-validated estimate over items in units of that of one model's scores.
+
+An item is judged and also trains the models that judge the others: at no signal both count the
+same, which doubles the variance. Simulation asks for a little more (docs/papers/evaluation.md).
+"""
+FEW_QUERIES = 8
+"""Resampling fewer queries says too little: Student's interval replaces the bootstrap."""
 
 
 def confidence_interval(
@@ -36,9 +44,11 @@ def confidence_interval(
 
     `method` "auto": with queries the bootstrap over queries of the mean over queries; else
     DeLong's variance where y has two values, and the jackknife over items where it has more, all
-    in O(m log m). Where these speak of few pairs, A(1 − A)/variance < 15, or leave [0, 1], the
-    interval is Wilson's, for as many independent pairs. "delong" alone is the plain normal
-    interval, cut at 0 and 1.
+    in O(m log m). Where items are few or the estimate A is within three standard errors of 0 or
+    1, the normal interval is too short, and Wilson's takes its place, for A(1 − A)/variance
+    independent pairs; with fewer than 8 queries Student's interval stands in for the bootstrap.
+    method="delong" is always the plain normal interval, cut at 0 and 1. Simulated coverage is in
+    docs/papers/evaluation.md.
     """
     check_choice("method", method, METHODS)
     check_level(level)
@@ -59,13 +69,14 @@ def confidence_interval(
     if method == "delong" and not is_binary:
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
-        return score_interval(*_jackknife(y, s, queries), level, least=len(y) // 2)
+        estimate, variance = _jackknife(y, s, queries)
+        return score_interval(estimate, variance, level, apart=len(y) // 2, freedom=len(y) - 1)
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
             raise UndefinedMetric('method="delong" needs two items of each class.')
         return normal_interval(estimate, variance, level, cut=True)
-    return score_interval(estimate, variance, level, least=fewer, freedom=freedom)
+    return score_interval(estimate, variance, level, apart=fewer, freedom=freedom)
 
 
 def check_level(level) -> None:
@@ -98,18 +109,20 @@ def normal_interval(estimate, variance, level, cut=False) -> tuple[float, float]
     return (max(low, 0.0), min(high, 1.0)) if cut else (low, high)
 
 
-def score_interval(estimate, variance, level, *, least, freedom=np.inf) -> tuple[float, float]:
-    """The normal interval; Wilson's with few effective pairs or where the normal leaves [0, 1].
+def score_interval(estimate, variance, level, *, apart, freedom=np.inf) -> tuple[float, float]:
+    """The normal interval where it can be trusted, else Wilson's with Student's quantile.
 
-    The pairs, which share items, tell as much as A(1 − A)/variance independent ones, and never
-    less than the `least`, the number of pairs without a common item.
+    Pairs that share items tell as much as A(1 − A)/variance independent ones. `apart` is the
+    number of pairs without a common item, as many as there can be: a variance that claims more
+    than four times their worth was underestimated, and one of zero is worth as much as they are.
     """
-    rounding = 1e-12
-    pairs = estimate * (1 - estimate) / variance if variance > rounding**2 else least
-    low, high = normal_interval(estimate, variance, level)
-    if pairs >= FEW_PAIRS and variance > rounding**2 and low >= 0 and high <= 1:
-        return low, high
-    return wilson(estimate, max(pairs, least), stats.t.ppf(0.5 + level / 2, freedom))
+    error = np.sqrt(variance)
+    if apart >= FEW_PAIRS and 1e-12 < error <= min(estimate, 1 - estimate) / 3:
+        return normal_interval(estimate, variance, level)
+    if error <= 1e-12:
+        return wilson(estimate, apart, stats.norm.ppf(0.5 + level / 2))
+    worth = max(estimate * (1 - estimate) / variance, 1e-3)
+    return wilson(estimate, min(worth, 4 * apart), stats.t.ppf(0.5 + level / 2, freedom))
 
 
 def wilson(estimate, pairs, quantile) -> tuple[float, float]:
@@ -118,7 +131,8 @@ def wilson(estimate, pairs, quantile) -> tuple[float, float]:
     centre = (estimate + squared / (2 * pairs)) / (1 + squared / pairs)
     inner = estimate * (1 - estimate) / pairs + squared / (4 * pairs**2)
     reach = quantile * np.sqrt(max(inner, 0.0)) / (1 + squared / pairs)
-    return max(float(centre - reach), 0.0), min(float(centre + reach), 1.0)
+    low, high = min(centre - reach, estimate), max(centre + reach, estimate)
+    return max(float(low), 0.0), min(float(high), 1.0)
 
 
 def _jackknife(y, s, queries: Queries) -> tuple[float, float]:
@@ -150,7 +164,10 @@ def _over_queries(y, s, queries: Queries, level, random_state) -> tuple[float, f
             "s is constant within every query: scores that order nothing have no interval."
         )
     if np.ptp(values) < 1e-12:
-        return wilson(values.mean(), q, stats.t.ppf(0.5 + level / 2, q - 1))
+        return wilson(values.mean(), q, stats.norm.ppf(0.5 + level / 2))
+    if q < FEW_QUERIES:
+        reach = stats.t.ppf(0.5 + level / 2, q - 1) * values.std(ddof=1) / np.sqrt(q)
+        return max(float(values.mean() - reach), 0.0), min(float(values.mean() + reach), 1.0)
     means = _resampled_means(values, check_random_state(random_state))
     outer = stats.norm.cdf(-np.sqrt(q / (q - 1)) * stats.t.ppf(0.5 + level / 2, q - 1))
     low, high = np.quantile(means, [outer, 1 - outer])

@@ -9,7 +9,7 @@ import numpy as np
 from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
 from rankwise.evaluation.folds import Judged, checked_scores, refitting_folds, splits
 from rankwise.evaluation.held_out import Refitting
-from rankwise.evaluation.intervals import score_interval
+from rankwise.evaluation.intervals import TRAINING, score_interval
 from rankwise.evaluation.progress import track
 from rankwise.queries import Queries
 
@@ -66,9 +66,9 @@ def nested_score(est, X, y, qid=None, *, cv="auto", random_state=None) -> Nested
     _, codes = np.unique(units[tested], return_inverse=True)
     judged = Judged(y[tested], levels[tested], Queries(codes, np.arange(codes.max() + 1)))
     score, influence = judged.mean_and_influence(told is not None)
-    variance = float(influence @ influence)
-    least = len(queries) if told is not None else len(y) // 2
-    interval = score_interval(score, variance, 0.95, least=least)
+    variance = float(influence @ influence) * (1.0 if told is not None else TRAINING)
+    apart = len(influence) if told is not None else len(y) // 2
+    interval = score_interval(score, variance, 0.95, apart=apart, freedom=max(apart - 1, 1))
     selected = getattr(model.model, "best_score_", None)
     return NestedScore(score, float(np.sqrt(variance)), interval, selected, chosen)
 

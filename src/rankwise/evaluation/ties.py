@@ -2,7 +2,7 @@
 
 Scores that are equal in exact arithmetic differ in their last digits, and not alike in a closed
 form and in a refit. So two scores by one model are tied where the items are twins (equal rows of
-X), or where they differ by less than 1e-9 of the larger one or of the typical score: the size
+X), or where they differ by less than 1e-12 of the larger one or of the typical score: the size
 that 9 of 10 scores stay below when the model is trained on everything. Scores are sums that may
 cancel: what is less than 1e-13 of the sizes summed is rounding too. Probabilities, whose small
 differences near 0 mean something, are tied where they agree to 1e-15 of the larger one.
@@ -21,7 +21,7 @@ from rankwise.kernels import kernel_matrix
 from rankwise.learners.base import Ranker
 from rankwise.learners.quadratic import QuadraticRanker
 
-NEAR = 1e-9
+NEAR = 1e-12
 ROUNDING = 1e-13
 NEAR_PROBABILITY = 1e-15
 
