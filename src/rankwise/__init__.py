@@ -17,6 +17,7 @@ from rankwise.learners.rank_rls_cv import RankRLSCV
 from rankwise.learners.rank_svm import RankSVM
 from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.learners.svrank import SVRank
+from rankwise.persistence import load, save
 from rankwise.preferences import Preferences
 from rankwise.spaces.kernel_map import KernelMap
 
@@ -43,6 +44,8 @@ __all__ = [
     "UndefinedMetric",
     "datasets",
     "evaluation",
+    "load",
     "metrics",
+    "save",
     "selection",
 ]

@@ -123,7 +123,10 @@ class MagnitudeRanker(MagnitudeSupervision):
 
     def _items_seen(self) -> PairwiseScores:
         if self._supervision is None:
-            raise ValueError("partial_fit keeps sums, not items: use fit for hold-outs and bounds.")
+            raise ValueError(
+                "this model holds no training items, which hold-outs and bounds need: partial_fit "
+                "keeps sums only, and rankwise.save keeps items with training_data=True only."
+            )
         return self._supervision
 
     def _kernel_diagonal(self) -> np.ndarray:

@@ -192,6 +192,11 @@ class MPRank(MagnitudeRanker):
                 "this model was fitted with sample_weight; a stream's items are equal."
             )
         coef = self.coef_.T if hasattr(self, "coef_") else getattr(self, "dual_coef_", None)
+        if coef is not None and self._supervision is None and self._moments is None:
+            raise ValueError(
+                "this model holds no training items to go on from: rankwise.save keeps them with "
+                "training_data=True only."
+            )
         seen = Y.shape[1] if coef is None else int(np.prod(coef.shape[1:]))
         if single != self._single_output or Y.shape[1] != seen:
             raise ValueError(f"y must keep the shape of its {seen} output(s).")

@@ -209,7 +209,10 @@ class QuadraticRanker(Ranker):
 
     def _refuse_without_items(self) -> None:
         if self._supervision is None:
-            raise ValueError("partial_fit keeps sums, not items: use fit for hold-outs and paths.")
+            raise ValueError(
+                "this model holds no training items, which hold-outs and paths need: partial_fit "
+                "keeps sums only, and rankwise.save keeps items with training_data=True only."
+            )
 
     def __getstate__(self):
         """Without the decomposition, which any later hold-out finds again."""

@@ -184,6 +184,7 @@ class RankRLS(QuadraticRanker):
         """The normal equations of all that was learnt so far, and the queries they came from."""
         if self._accumulated is not None:
             return self._accumulated
+        self._refuse_without_items()
         if not isinstance(self._supervision, PairwiseScores):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         labels = self._supervision.queries.labels if self._has_queries else []

@@ -69,6 +69,14 @@ class ReducedSpace:
         space._describe()
         return space
 
+    @classmethod
+    def of_map(cls, map: KernelMap) -> ReducedSpace:
+        """The space of a map that is fitted already."""
+        space = cls.__new__(cls)
+        space.map = map
+        space._describe()
+        return space
+
     def _describe(self) -> None:
         self.basis_index = self.map.basis_index_
         self.X_basis = self.map._X_basis

@@ -87,8 +87,15 @@ class HoldOuts:
             return self._turned(state.leave_row_out(alpha))
         return self._turned(state.leave_column_out(alpha))
 
+    def _refuse_loaded(self) -> None:
+        if self._problems is None:
+            raise ValueError(
+                "this model comes from a file, which keeps no labels: hold-outs and paths need fit."
+            )
+
     def _complete_state(self):
         check_is_fitted(self)
+        self._refuse_loaded()
         problem = self._problems[0]
         complete = isinstance(problem, ClosedProblem) and problem.kept == (None, None)
         if min(len(self._rows), len(self._columns)) < 3:

@@ -249,6 +249,7 @@ class ConditionalRanker(Predictions, HoldOuts, BaseEstimator):
         alphas = np.asarray(alphas, dtype=float)
         if alphas.ndim != 1 or not len(alphas):
             raise ValueError("alphas must be a non-empty sequence of numbers.")
+        self._refuse_loaded()
         closed = any(isinstance(problem, ClosedProblem) for problem in self._problems)
         for alpha in alphas:
             check_positive("alphas", float(alpha), zero=not closed)

@@ -1,0 +1,47 @@
+"""Files that are there whole or not at all."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+
+def write_atomically(path, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write to a temporary file in the same folder, flush it to disk, then rename it over `path`.
+
+    Whatever happens before the rename leaves an older file as it was; a kill may leave the
+    temporary file behind, whose name starts with a dot and ends in .part. A symbolic link is
+    followed, and an older file's permissions are kept.
+    """
+    target = Path(os.path.realpath(os.fsdecode(path)))
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            for block in blocks:
+                stream.write(block)
+            stream.flush()
+            os.chmod(name, _permissions(target))
+            os.fsync(stream.fileno())
+        os.replace(name, target)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(name)
+        raise
+    with contextlib.suppress(OSError):
+        folder = os.open(target.parent, os.O_RDONLY)
+        try:
+            os.fsync(folder)
+        finally:
+            os.close(folder)
+
+
+def _permissions(target: Path) -> int:
+    """Those of the file that is there, else those that open() would give."""
+    with contextlib.suppress(OSError):
+        return target.stat().st_mode & 0o777
+    mask = os.umask(0)
+    os.umask(mask)
+    return 0o666 & ~mask
