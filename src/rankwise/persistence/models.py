@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.metadata
 
+from sklearn.exceptions import NotFittedError
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.atomic import write_atomically
@@ -29,7 +30,7 @@ def save(est, path, *, training_data=False) -> None:
     """
     if type(est).__name__ not in ESTIMATORS or type(est) not in BY_CLASS:
         raise ValueError(_unknown(est, "the model"))
-    check_is_fitted(est)
+    _check_fitted(est)
 
     def encode_object(encoder: Encoder, value, where: str, depth: int) -> dict:
         known = BY_CLASS.get(type(value))
@@ -67,11 +68,18 @@ def load(path):
         model = Decoder(contents.tensors, decode_object).decode(contents.model)
         if type(model).__name__ not in ESTIMATORS:
             raise ValueError("there is no model in it")
-        check_is_fitted(model)
+        _check_fitted(model)
     except (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError) as error:
         written = str(contents.versions.get("rankwise"))[:40]
         raise ReadError(f"written by rankwise {written}, but {error}.", source.name) from error
     return model
+
+
+def _check_fitted(est) -> None:
+    if hasattr(est, "fit"):
+        check_is_fitted(est)
+    elif not est.__sklearn_is_fitted__():
+        raise NotFittedError(f"this {type(est).__name__} holds no fitted model yet.")
 
 
 def _unknown(value, where: str) -> str:
