@@ -1,6 +1,6 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import datasets, evaluation, metrics, selection
+from rankwise import datasets, evaluation, graphs, metrics, selection
 from rankwise.exceptions import (
     EstimateWarning,
     InvalidKernel,
@@ -44,6 +44,7 @@ __all__ = [
     "UndefinedMetric",
     "datasets",
     "evaluation",
+    "graphs",
     "load",
     "metrics",
     "save",

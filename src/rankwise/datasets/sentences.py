@@ -1,0 +1,135 @@
+"""Parsed sentences with named entities and candidate pairs of them: what readers of text return."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Token:
+    """A word: text[start:end] of its sentence (end not included) and its part of speech."""
+
+    text: str
+    pos: str
+    start: int
+    end: int
+
+
+@dataclass(frozen=True)
+class Dependency:
+    """A typed dependency between two tokens, by their places in the sentence."""
+
+    governor: int
+    dependent: int
+    type: str
+
+
+@dataclass(frozen=True)
+class Entity:
+    """A named entity; `spans` are its (start, end) in the text, more than one if it is broken."""
+
+    id: str
+    text: str
+    spans: tuple[tuple[int, int], ...]
+    type: str = ""
+
+    def covers(self, token: Token) -> bool:
+        return any(start < token.end and token.start < end for start, end in self.spans)
+
+
+@dataclass(frozen=True)
+class Pair:
+    """A candidate: an unordered pair of entities of one sentence; interaction None = unknown."""
+
+    id: str
+    entity1: Entity
+    entity2: Entity
+    interaction: bool | None
+    sentence: Sentence = field(repr=False, compare=False)
+
+    @property
+    def document(self) -> str:
+        return self.sentence.document
+
+
+@dataclass(eq=False)
+class Sentence:
+    """A sentence with its analysis. `pairs` has every unordered pair of entities once."""
+
+    id: str
+    document: str
+    text: str
+    tokens: tuple[Token, ...]
+    dependencies: tuple[Dependency, ...]
+    entities: tuple[Entity, ...]
+    pairs: tuple[Pair, ...] = field(default=(), repr=False)
+
+    def entity(self, wanted) -> Entity:
+        """The entity itself, or the one with that id."""
+        for entity in self.entities:
+            if entity is wanted or entity == wanted or entity.id == wanted:
+                return entity
+        name = getattr(wanted, "id", wanted)
+        raise ValueError(f"sentence {self.id!r} has no entity {name!r}.")
+
+    def tokens_of(self, entity: Entity) -> list[int]:
+        """Places of the tokens that share a character with the entity."""
+        return [place for place, token in enumerate(self.tokens) if entity.covers(token)]
+
+    def add_pairs(self, known: dict[frozenset, tuple[str, bool | None]], unlisted) -> None:
+        """One candidate a pair of entities; `known` maps two ids to the pair's own id and label."""
+        found: list[Pair] = []
+        for i, first in enumerate(self.entities):
+            for second in self.entities[i + 1 :]:
+                fallback = (f"{self.id}.p{len(found)}", unlisted)
+                name, label = known.get(frozenset((first.id, second.id)), fallback)
+                found.append(Pair(name, first, second, label, self))
+        self.pairs = tuple(found)
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Something that kept a part of a corpus out: its kind, where, and the details."""
+
+    kind: str
+    where: str
+    message: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.message}"
+
+
+@dataclass(eq=False)
+class Corpus:
+    """Sentences in their order, and what was left out in reading them."""
+
+    name: str
+    sentences: list[Sentence] = field(repr=False)
+    problems: list[Problem] = field(default_factory=list, repr=False)
+    self_interactions: int = 0
+
+    @property
+    def documents(self) -> list[str]:
+        """Document ids, each once, in the order of the corpus."""
+        return list(dict.fromkeys(sentence.document for sentence in self.sentences))
+
+    @property
+    def entities(self) -> list[Entity]:
+        return [entity for sentence in self.sentences for entity in sentence.entities]
+
+    @property
+    def pairs(self) -> list[Pair]:
+        """Every candidate, sentence by sentence."""
+        return [pair for sentence in self.sentences for pair in sentence.pairs]
+
+    @property
+    def problem_counts(self) -> Counter:
+        return Counter(problem.kind for problem in self.problems)
+
+    def __iter__(self) -> Iterator[Sentence]:
+        return iter(self.sentences)
+
+    def __len__(self) -> int:
+        return len(self.sentences)
