@@ -133,8 +133,9 @@ class Cluster:
 
 
 def _lost(reason) -> ClusterLost:
+    first = (str(reason).splitlines() or [type(reason).__name__])[0]
     return ClusterLost(
-        f"the connection to the Dask scheduler was lost during the fit ({reason}); no model was "
+        f"the connection to the Dask scheduler was lost ({first}); no model was "
         "made. Connect a new distributed.Client and fit again."
     )
 

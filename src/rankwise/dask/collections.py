@@ -8,6 +8,7 @@ from typing import Any
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from dask.delayed import delayed
 from sklearn.utils.validation import check_is_fitted
 
@@ -52,8 +53,9 @@ class LazyRanker(Ranker):
             )
 
     def predict(self, X):
-        """Scores of X: a lazy Dask array for Dask arrays and frames, a list of delayed parts for a
-        list of partitions, and an array for anything else."""
+        """Scores of X, lazily: a Dask array for a Dask array, a Dask series (or frame, with several
+        outputs) with X's index for a Dask frame, a list of delayed parts for a list of partitions.
+        An array for anything else."""
         check_is_fitted(self)
         if not is_lazy(X):
             return super().predict(X)
@@ -72,13 +74,11 @@ class LazyRanker(Ranker):
                 meta=np.empty((0,) if columns is None else (0, 0)),
                 name=None,
             )
-        parts = X.to_delayed() if isinstance(X, dd.DataFrame) else list(X)
+        if isinstance(X, dd.DataFrame):
+            return X.map_partitions(_predict_frame, local, meta=_predict_frame(X._meta, local))
         predict = delayed(_predict, pure=False)
         model = delayed(local, pure=False, traverse=False)
-        lazy = [predict(part, model) for part in parts]
-        if not isinstance(X, dd.DataFrame):
-            return lazy
-        return as_array(lazy, [np.nan] * len(lazy), _n_outputs(local))
+        return [predict(part, model) for part in X]
 
     def score(self, X, y, qid=None, sample_weight=None) -> float:
         """1 − ranking error, averaged over queries (and over outputs), from sums by partition.
@@ -129,6 +129,11 @@ def _predict(X, model):
         return np.empty((0,) if columns is None else (0, columns))
     with single_thread():
         return model.predict(X)
+
+
+def _predict_frame(X: pd.DataFrame, model) -> pd.Series | pd.DataFrame:
+    S = _predict(X, model)
+    return (pd.Series if S.ndim == 1 else pd.DataFrame)(S, index=X.index)
 
 
 def as_array(lazy: list, sizes, columns: int | None) -> da.Array:

@@ -105,17 +105,21 @@ def facts_only(block: Block, number: int) -> Report:
 
 def merged(reports: list[Report]) -> Report:
     facts = [each for report in reports for each in report.facts]
-    prefer = [report.prefers for report in reports if report.prefers is not None]
+    prefer = added([None if each.prefers is None else [each.prefers] for each in reports])
     sums = added([report.sums for report in reports])
-    return Report(facts, sums, np.any(prefer, axis=0) if prefer else None)
+    return Report(facts, sums, None if prefer is None else prefer[0])
 
 
 def added(lists: list[Any]) -> Any:
-    """Lists of arrays added one to one, in order; None counts as nothing."""
+    """Lists of arrays added one to one, in order; None counts as nothing.
+
+    None too where their shapes differ: then the partitions do, and their facts will tell which.
+    """
     total = None
-    for sums in lists:
-        if sums is None:
-            continue
+    given = [sums for sums in lists if sums is not None]
+    if len({tuple(each.shape for each in sums) for sums in given}) > 1:
+        return None
+    for sums in given:
         if total is None:
             total = [np.array(each) for each in sums]
             continue
