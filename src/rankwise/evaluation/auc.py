@@ -149,8 +149,9 @@ def report_untaught(model: HeldOut) -> None:
 
 def _over_folds(model: HeldOut, positive: np.ndarray, tests, method: str) -> float:
     scores, fold = np.empty(len(positive)), np.empty(len(positive), dtype=np.intp)
+    each = model.each() if len(tests) == len(positive) else None
     for number, test in enumerate(tests):
-        found = model.without(test)
+        found = model.without(test) if each is None else each[test]
         scores[test] = found if method == "pooled" else model.ties.levels(test, found)
         fold[test] = number
     report_untaught(model)

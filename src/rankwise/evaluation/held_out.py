@@ -40,6 +40,11 @@ class HeldOut(ABC):
     def without(self, index: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
         """(t,) scores of the items `test`, by default all of `index`, trained without `index`."""
 
+    def each(self) -> np.ndarray:
+        """(m,) scores of every item, trained without it."""
+        items = np.arange(self.n_items)[:, None]
+        return np.concatenate([self.without(i) for i in track(items, len(items), "leave-one-out")])
+
     @abstractmethod
     def pairs(self, pairs: np.ndarray) -> np.ndarray:
         """(p, 2) scores of both items of each pair, trained without them."""
@@ -90,21 +95,28 @@ class ClosedForm(HeldOut):
         return self.model.holdout(index)[np.searchsorted(index, test)]
 
     def pairs(self, pairs):
-        taught = np.ones(len(pairs), dtype=bool)
-        if isinstance(self.model, RankRLS):
-            values, codes = np.unique(self.y, return_inverse=True)
-            left = np.bincount(codes)
-            for level in range(len(values)):
-                others = self.n_items - left[level]
-                if others <= 2:
-                    taught &= (codes[pairs] != level).sum(axis=1) < others
-        self._count(taught)
+        taught = self._taught(pairs)
         scores = np.zeros(pairs.shape)
         learnt = np.flatnonzero(taught)
         for chosen in np.split(learnt, range(PAIRS_AT_ONCE, len(learnt), PAIRS_AT_ONCE)):
             if len(chosen):
                 scores[chosen] = self.model.leave_pair_out(pairs[chosen])
         return scores
+
+    def each(self):
+        taught = self._taught(np.arange(self.n_items)[:, None])
+        return np.where(taught, self.model.leave_one_out(), 0.0)
+
+    def _taught(self, held: np.ndarray) -> np.ndarray:
+        """Which rows of `held` leave something to learn from: two values of y, unless pointwise."""
+        taught = np.ones(len(held), dtype=bool)
+        if isinstance(self.model, RankRLS):
+            _, codes = np.unique(self.y, return_inverse=True)
+            others = self.n_items - np.bincount(codes)
+            for level in np.flatnonzero(others <= held.shape[1]):
+                taught &= (codes[held] != level).sum(axis=1) < others[level]
+        self._count(taught)
+        return taught
 
 
 class Refitting(HeldOut):

@@ -1,0 +1,126 @@
+"""Airola 2011, paper IV: bias and variance of pooled, averaged and leave-pair-out AUC, simulated.
+
+Two normal classes in ten features, the first of which tells them apart by `signal` standard
+deviations; regularised least squares with a constant feature of size 10, which as an intercept
+would fits the class balance. The truth is the AUC on new data of the model trained on all the data,
+known in closed form; the deviation is estimate less truth.
+
+    python -m benchmarks.papers.evaluation_auc [repetitions, default 200]
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+from scipy.stats import norm
+
+from benchmarks.papers import table
+from rankwise import RLS, EstimateWarning
+from rankwise.evaluation import cross_val_auc
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/evaluation_auc.png"
+FEATURES, CONSTANT, ALPHA = 10, 10.0, 100.0
+ESTIMATES = {
+    "pooled, leave-one-out": lambda m: {"method": "pooled", "folds": m},
+    "pooled, 10 folds": lambda m: {"method": "pooled", "folds": 10},
+    "averaged, 10 folds": lambda m: {"method": "averaged", "folds": 10},
+    "averaged, 5 folds": lambda m: {"method": "averaged", "folds": 5},
+    "leave-pair-out": lambda m: {"method": "leave-pair-out"},
+}
+PANELS = {
+    "items, no signal": [(m, 0.5, 0.0) for m in (20, 30, 50, 100, 200)],
+    "items, signal 1": [(m, 0.5, 1.0) for m in (20, 30, 50, 100, 200)],
+    "share of positives, 60 items, no signal": [(60, p, 0.0) for p in (0.1, 0.2, 0.3, 0.4, 0.5)],
+    "signal, 40 items": [(40, 0.5, d) for d in (0.0, 0.5, 1.0, 1.5, 2.0, 3.0)],
+}
+X_OF = (0, 0, 1, 2)
+
+
+def main(repetitions: int = 200) -> None:
+    rng = np.random.default_rng(0)
+    found = {}
+    for (name, settings), column in zip(PANELS.items(), X_OF):
+        rows = [deviations(*setting, ALPHA, repetitions, rng) for setting in settings]
+        found[name] = np.array([setting[column] for setting in settings]), np.array(rows)
+        lines = [
+            (f"{x:g}", *(f"{mean:+.3f} ± {sd:.3f}" for mean, sd in zip(*moments(row))))
+            for x, row in zip(*found[name])
+        ]
+        table.show(f"Deviation, mean ± standard deviation, over {name}", ("", *ESTIMATES), lines)
+    parker(repetitions, rng)
+    draw(found)
+
+
+def data(m, share, signal, rng):
+    y = np.where(np.arange(m) < round(share * m), 1.0, -1.0)
+    X = rng.normal(size=(m, FEATURES + 1))
+    X[:, 0] += signal * (y == 1)
+    X[:, -1] = CONSTANT
+    return X, y
+
+
+def deviations(m, share, signal, alpha, repetitions, rng) -> np.ndarray:
+    """(repetitions, estimates) estimate less truth."""
+    model, out = RLS(alpha), np.empty((repetitions, len(ESTIMATES)))
+    for row in out:
+        X, y = data(m, share, signal, rng)
+        w = model.fit(X, y).coef_[:FEATURES]
+        truth = norm.cdf(signal * w[0] / np.sqrt(2 * w @ w))
+        row[:] = estimates(model, X, y, rng) - truth
+    return out
+
+
+def estimates(model, X, y, rng) -> np.ndarray:
+    found, seed = [], int(rng.integers(2**31))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimateWarning)
+        for options in ESTIMATES.values():
+            found.append(cross_val_auc(model, X, y, random_state=seed, **options(len(y))))
+    return np.array(found)
+
+
+def moments(row: np.ndarray):
+    return row.mean(axis=0), row.std(axis=0)
+
+
+def parker(repetitions, rng) -> None:
+    """Parker et al. 2007: without signal, pooled estimates far below one half."""
+    rows = []
+    for m, share in ((20, 0.5), (40, 0.5), (100, 0.5), (40, 0.2)):
+        for alpha in (1.0, 1000.0, 100_000.0):
+            mean = 0.5 + deviations(m, share, 0.0, alpha, repetitions, rng).mean(axis=0)
+            rows.append((f"{m} items, {share:.0%} positive, alpha {alpha:g}", *map(float, mean)))
+    table.show("Mean estimate without signal, where 0.5 is right", ("", *ESTIMATES), rows)
+
+
+def draw(found) -> None:
+    figure, axes = plt.subplots(2, 4, figsize=(15, 6.2), layout="constrained", sharey="row")
+    for column, (name, (x, rows)) in enumerate(found.items()):
+        for row, values in enumerate((rows.mean(axis=1), rows.std(axis=1))):
+            for series, label, mark in zip(values.T, ESTIMATES, "sD^vo"):
+                axes[row, column].plot(x, series, marker=mark, ms=4, label=label)
+            axes[row, column].grid(alpha=0.3)
+            if name.startswith("items"):
+                axes[row, column].set_xscale("log")
+                axes[row, column].set_xticks(x, [f"{value:g}" for value in x])
+                axes[row, column].minorticks_off()
+        axes[0, column].axhline(0.0, color="black", lw=0.8)
+        axes[0, column].set_title(name, fontsize=10)
+        axes[1, column].set_xlabel(name.split(",")[0])
+    axes[0, 0].set_ylabel("bias: mean deviation")
+    axes[1, 0].set_ylabel("standard deviation of the deviation")
+    axes[0, -1].legend(fontsize=8, frameon=False)
+    FIGURE.parent.mkdir(parents=True, exist_ok=True)
+    figure.savefig(FIGURE, dpi=100)
+    plt.close(figure)
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
