@@ -1,6 +1,7 @@
 """Tournament, permutation test, comparison, nested selection and curves."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import t as student
@@ -13,6 +14,7 @@ from sklearn.preprocessing import StandardScaler
 from rankwise import RLS, RankRLS, RankRLSCV, RankSVM, metrics
 from rankwise.evaluation import (
     compare,
+    cross_val_auc,
     learning_curve,
     lpo_roc,
     nested_score,
@@ -117,6 +119,24 @@ def test_permutation_by_refitting_is_the_closed_form():
         make_pipeline(RLS()), X[:9], B[:9], cv="leave-pair-out", n_permutations=3, random_state=1
     )
     assert_allclose(closed[1], slow[1], atol=1e-12)
+
+
+def test_frames_lists_and_kernels():
+    frame, K = pd.DataFrame(X, index=np.arange(24)[::-1]), X @ X.T
+    for runs in (
+        [
+            cross_val_auc(RankRLS(), x, B, method="averaged", folds=3)
+            for x in (X, frame, X.tolist())
+        ],
+        [nested_score(Ridge(), x, Y, cv=3).score for x in (X, frame, X.tolist())],
+        [
+            nested_score(RankRLS(kernel="precomputed"), x, Y, QID).score
+            for x in (K, pd.DataFrame(K), K.tolist())
+        ],
+    ):
+        assert_allclose(runs, runs[0])
+    sizes = learning_curve(RankRLS(kernel="rbf", basis=10), X, Y, folds=2)
+    assert np.isfinite(sizes.score).all()
 
 
 def test_signal_and_none():

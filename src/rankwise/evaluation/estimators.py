@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import numbers
+
 import numpy as np
+from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
 from sklearn.pipeline import Pipeline
+from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
@@ -31,6 +35,14 @@ def check_estimator(estimator) -> None:
         raise ValueError(f"{name} cannot rank: it needs decision_function or predict.")
 
 
+def as_items(estimator, X):
+    """X so that rows, and for a precomputed kernel rows and columns, can be taken from it."""
+    if sparse.issparse(X):
+        return X.tocsr()
+    listed = not (hasattr(X, "shape") or hasattr(X, "__dataframe__"))
+    return np.asarray(X) if listed or get_tags(estimator).input_tags.pairwise else X
+
+
 def gives_probabilities(estimator) -> bool:
     return is_classifier(estimator) and not hasattr(estimator, "decision_function")
 
@@ -39,7 +51,9 @@ def fitted(estimator, X, y, train: np.ndarray, queries: Queries | None) -> BaseE
     """A clone trained on the items `train`, told their queries if it can use them."""
     model = clone(estimator)
     basis = model.get_params(deep=False).get("basis")
-    if basis is not None and np.ndim(basis) == 1:
+    if isinstance(basis, numbers.Integral):
+        model.set_params(basis=min(int(basis), len(train)))
+    elif basis is not None:
         model.set_params(basis=np.flatnonzero(np.isin(train, basis)))
     X_train, y_train = _safe_split(estimator, X, y, train)
     options = {}

@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.utils.validation import _num_samples
 
 from rankwise.evaluation.estimators import (
+    as_items,
     check_estimator,
     fitted,
     gives_probabilities,
@@ -32,7 +33,8 @@ class HeldOut(ABC):
     ties: TieRule
 
     def __init__(self, estimator, X, y: np.ndarray, queries: Queries | None):
-        self.estimator, self.X, self.y, self.queries = estimator, X, y, queries
+        self.estimator, self.y, self.queries = estimator, y, queries
+        self.X = as_items(estimator, X)
         self.n_items = len(y)
         self.trained = self.untaught = 0
 
@@ -79,10 +81,10 @@ class ClosedForm(HeldOut):
     def __init__(self, estimator, X, y, queries):
         super().__init__(estimator, X, y, queries)
         qid = None if queries is None else queries.codes
-        self.model = clone(estimator).fit(X, np.asarray(y, dtype=float), qid=qid)
+        self.model = clone(estimator).fit(self.X, np.asarray(y, dtype=float), qid=qid)
         everything = np.arange(self.n_items)
-        scores = scores_of(estimator, self.model, X, everything, everything)
-        self.ties = TieRule.for_model(self.model, X, scores)
+        scores = scores_of(estimator, self.model, self.X, everything, everything)
+        self.ties = TieRule.for_model(self.model, self.X, scores)
 
     def without(self, index, test=None):
         staying = np.setdiff1d(np.arange(self.n_items), index)
@@ -125,9 +127,9 @@ class Refitting(HeldOut):
     def __init__(self, estimator, X, y, queries):
         super().__init__(estimator, X, y, queries)
         everything = np.arange(self.n_items)
-        self.model = model = fitted(estimator, X, y, everything, queries)
-        scores = scores_of(estimator, model, X, everything, everything)
-        self.ties = TieRule.for_model(model, X, scores, gives_probabilities(estimator))
+        self.model = model = fitted(estimator, self.X, y, everything, queries)
+        scores = scores_of(estimator, model, self.X, everything, everything)
+        self.ties = TieRule.for_model(model, self.X, scores, gives_probabilities(estimator))
 
     def without(self, index, test=None):
         train = np.setdiff1d(np.arange(self.n_items), index)

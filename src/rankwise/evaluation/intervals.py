@@ -125,6 +125,14 @@ def score_interval(estimate, variance, level, *, apart, freedom=np.inf) -> tuple
     return wilson(estimate, min(worth, 4 * apart), stats.t.ppf(0.5 + level / 2, freedom))
 
 
+def student_interval(mean, variance, level, q: int) -> tuple[float, float]:
+    """Of a mean over q queries, cut at 0 and 1; Wilson's where all queries agree."""
+    if variance < 1e-24 or q < 2:
+        return wilson(mean, q, stats.norm.ppf(0.5 + level / 2))
+    reach = stats.t.ppf(0.5 + level / 2, q - 1) * np.sqrt(variance)
+    return max(float(mean - reach), 0.0), min(float(mean + reach), 1.0)
+
+
 def wilson(estimate, pairs, quantile) -> tuple[float, float]:
     """Wilson's score interval of a proportion among so many independent pairs."""
     squared = quantile**2
@@ -163,11 +171,8 @@ def _over_queries(y, s, queries: Queries, level, random_state) -> tuple[float, f
         raise UndefinedMetric(
             "s is constant within every query: scores that order nothing have no interval."
         )
-    if np.ptp(values) < 1e-12:
-        return wilson(values.mean(), q, stats.norm.ppf(0.5 + level / 2))
-    if q < FEW_QUERIES:
-        reach = stats.t.ppf(0.5 + level / 2, q - 1) * values.std(ddof=1) / np.sqrt(q)
-        return max(float(values.mean() - reach), 0.0), min(float(values.mean() + reach), 1.0)
+    if q < FEW_QUERIES or np.ptp(values) < 1e-12:
+        return student_interval(values.mean(), values.var(ddof=1) / q, level, q)
     means = _resampled_means(values, check_random_state(random_state))
     outer = stats.norm.cdf(-np.sqrt(q / (q - 1)) * stats.t.ppf(0.5 + level / 2, q - 1))
     low, high = np.quantile(means, [outer, 1 - outer])

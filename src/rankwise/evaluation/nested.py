@@ -9,7 +9,7 @@ import numpy as np
 from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
 from rankwise.evaluation.folds import Judged, checked_scores, refitting_folds, splits
 from rankwise.evaluation.held_out import Refitting
-from rankwise.evaluation.intervals import TRAINING, score_interval
+from rankwise.evaluation.intervals import TRAINING, score_interval, student_interval
 from rankwise.evaluation.progress import track
 from rankwise.queries import Queries
 
@@ -58,8 +58,8 @@ def nested_score(est, X, y, qid=None, *, cv="auto", random_state=None) -> Nested
     levels, units, chosen = np.zeros(len(y)), np.full(len(y), -1), []
     for number, (held, test) in track(enumerate(parts), len(parts), "outer folds"):
         train = np.setdiff1d(np.arange(len(y)), held)
-        inner = fitted(est, X, y, train, told)
-        levels[test] = model.ties.levels(test, scores_of(est, inner, X, test, train))
+        inner = fitted(est, model.X, y, train, told)
+        levels[test] = model.ties.levels(test, scores_of(est, inner, model.X, test, train))
         units[test] = number if told is None else queries.codes[test]
         chosen.append(_choice(inner))
     tested = np.flatnonzero(units >= 0)
@@ -67,8 +67,10 @@ def nested_score(est, X, y, qid=None, *, cv="auto", random_state=None) -> Nested
     judged = Judged(y[tested], levels[tested], Queries(codes, np.arange(codes.max() + 1)))
     score, influence = judged.mean_and_influence(told is not None)
     variance = float(influence @ influence) * (1.0 if told is not None else TRAINING)
-    apart = len(influence) if told is not None else len(y) // 2
-    interval = score_interval(score, variance, 0.95, apart=apart, freedom=max(apart - 1, 1))
+    if told is not None:
+        interval = student_interval(score, variance, 0.95, len(influence))
+    else:
+        interval = score_interval(score, variance, 0.95, apart=len(y) // 2, freedom=len(y) - 1)
     selected = getattr(model.model, "best_score_", None)
     return NestedScore(score, float(np.sqrt(variance)), interval, selected, chosen)
 

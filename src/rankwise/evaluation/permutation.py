@@ -21,6 +21,7 @@ from rankwise.learners.quadratic import check_alphas
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.queries import Queries
+from rankwise.spaces.kernel_map import choose_basis
 from rankwise.validation import check_items
 
 EQUAL = 1e-12
@@ -92,7 +93,10 @@ class _ClosedForm(_Scores):
         self.X = check_items(self.model, X, reset=True)
         if self.X.shape[0] != len(y):
             raise ValueError(f"X and y must have as many rows: {self.X.shape[0]} and {len(y)}.")
-        # a splitter may draw its folds at random: all targets must meet the same ones
+        # all targets must meet the same folds and the same basis, drawn at random or not
+        if self.model.basis is not None:
+            basis = choose_basis(self.model.basis, len(y), self.model.random_state)
+            self.model.set_params(basis=basis)
         self.folds = resolve(cv, self.X, y, queries, est.random_state)
         cells = len(self.alphas) * len(y)
         self.columns_at_once = max(1, VALUES_AT_ONCE // cells)
