@@ -22,6 +22,7 @@ from rankwise.dask.arranging import partition_by_query
 from rankwise.dask.cluster import local_cluster
 from rankwise.dask.rank_rls import RankRLS
 from rankwise.dask.rank_svm import RankSVM
+from rankwise.dask.reading import read_letor, read_table
 from rankwise.exceptions import ClusterLost, SplitQuery
 
 __all__ = [
@@ -31,4 +32,6 @@ __all__ = [
     "SplitQuery",
     "local_cluster",
     "partition_by_query",
+    "read_letor",
+    "read_table",
 ]

@@ -67,7 +67,7 @@ def _arrange_frame(frame: dd.DataFrame, y, qid: str, npartitions, method: str) -
     for name in (qid, y):
         if name is not None and name not in frame.columns:
             raise ValueError(f"the frame has no column {name!r}.")
-    columns = [frame.to_delayed(), frame[qid].to_delayed()]
+    columns = [part.to_delayed(optimize_graph=False) for part in (frame, frame[qid])]
     nothing = [None] * len(columns[0])
     parts = _arrange([columns[0], nothing, columns[1], nothing], npartitions, method)
     whole = _wrap(frame, parts, 0)

@@ -121,7 +121,8 @@ def _partitions_of(X, *others) -> list[list]:
 
 def _as_list(values, count: int = 1) -> list:
     if isinstance(values, Frame):
-        return values.to_delayed()
+        # optimised one by one, columns of the same files could be cut differently
+        return values.to_delayed(optimize_graph=False)
     if _is_partitions(values):
         return list(values)
     if values is None or isinstance(values, numbers.Real):
