@@ -78,8 +78,8 @@ def _parse(source: Source) -> list[Part]:
     parts = []
     for part in run(tasks):
         if isinstance(part, LineError):
-            found = source.data[part.at : part.at + 200].split(None, 1)
-            shown = found[0].decode("utf-8", "replace")[:40] if found else ""
+            line = source.data[part.at : part.at + 200].split(b"\n", 1)[0].split(None, 1)
+            shown = line[0].decode("utf-8", "replace")[:40] if line else ""
             raise source.error(REASONS[part.code].format(found=shown), part.at)
         parts.append(part)
     if not sum(len(part.y) for part in parts):
