@@ -1,11 +1,15 @@
 """Compiled leave-block-out for many small blocks and many alphas at once.
 
-For each block U and every λ: f_U⁻ = P_U (x − D B_Uᵀ z) with (I − H_UU) z = e_U, H = B D Bᵀ. All λ
-go together, in the last axis of every array. Where the block's leverage is small I − H_UU is close
-to the identity, and a few steps of conjugate gradients, two products each, solve the systems
-without forming them. Else all H_UU(λ) are formed: with Θ = Λ/(Λ + λ) as an r × a table, of
-numerical rank ρ that is small however many λ there are (it is a Cauchy matrix), that costs
-O(u² r ρ + u² ρ a), and the triangular systems run over λ in the innermost, vectorised loop.
+For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectral, the
+smaller of two symmetric systems is factorised:
+
+    u ≤ r    (I − B_U D B_Uᵀ) z = β_U − B_U D c         f_U⁻ = P_U D (c − B_Uᵀ z)
+    u > r    (I − D^½ B_UᵀB_U D^½) z = D^½ (c − B_Uᵀβ_U)     f_U⁻ = P_U D^½ z
+
+All λ go together in the last, vectorised axis of every array; all B_U D B_Uᵀ of a block are one
+matrix product, O(u² r a). Where the block's leverage is at most ½ for the smallest λ, the
+eigenvalues left without it are no smaller than half of those with it, so that a few of the λ
+determine the others (rankwise.interpolation); blocks with more of it are solved for each λ.
 """
 
 from __future__ import annotations
@@ -14,42 +18,46 @@ import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
+from rankwise.interpolation import interpolate_alphas
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.threads import one_blas_thread, over_ranges
 
 LARGEST_BLOCK = 128
-SMALL_LEVERAGE = 1.0
-MOST_STEPS = 8
+MOST_LEVERAGE = 0.5
+LANES = 8
+PRODUCTS = 50_000
+"""Entries of B_U,i · B_U,j held at once: they stay in the cache."""
 
 
 def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
     """(a, m, k) predictions of every item without its block, and which blocks are safe.
 
-    Each block's rows of P, B and β carry the numbers of its items. A block with a pivot of
-    I − H_UU below `smallest` has lost its digits and is to be done another way.
+    Each block's rows of P, B and β carry the numbers of its items. A block with a pivot below
+    `smallest` has lost its digits and is to be done another way.
     """
-    a, k = len(alphas), spectrum.moments.shape[1]
-    eigenvalues, B, P = spectrum.eigenvalues, spectrum.B, spectrum.P
-    D = _padded(1.0 / (eigenvalues[:, None] + np.asarray(alphas)))
-    root = np.sqrt(np.where(eigenvalues > 0, eigenvalues, 1.0))
-    left, size, right = np.linalg.svd(root[:, None] ** 2 * D[:, :a], full_matrices=False)
-    rank = np.count_nonzero(size > 1e-14 * size[0])
-    left, right = np.ascontiguousarray(left[:, :rank]), _padded(size[:rank, None] * right[:rank])
-    solution = (D[:, None, :] * spectrum.moments[:, :, None]).reshape(len(D), -1)
-    residuals = spectrum.beta[:, :, None] - (B @ solution).reshape(len(B), k, -1)
-    out = np.zeros((len(P), k, D.shape[1]))
-    starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
-    rows = np.concatenate(blocks)
-    safe = np.ones(len(blocks), dtype=np.bool_)
-    solution = np.ascontiguousarray(solution.reshape(len(D), k, -1).swapaxes(0, 1))
-    arrays = (P, B, D, root, left, right, solution, residuals, rows, starts)
-
-    def task(low, high):
-        _leave_blocks_out(*arrays, low, high, smallest, out, safe)
-
-    with one_blas_thread():
-        over_ranges(task, len(blocks), work=1e3 * out.size)
-    return out[:, :, :a].transpose(2, 0, 1), safe
+    alphas = np.asarray(alphas, dtype=float)
+    shape = (len(alphas), len(spectrum.P), spectrum.moments.shape[1])
+    learnt = spectrum.eigenvalues[spectrum.eigenvalues > 0]
+    if not len(learnt):
+        return np.zeros(shape), np.ones(len(blocks), dtype=bool)
+    first = alphas.min()
+    low = (1.0 - MOST_LEVERAGE) * (learnt.min() + first) - first
+    nodes, T = interpolate_alphas(alphas, low, learnt.max())
+    each = 1.0 / (spectrum.eigenvalues[:, None] + alphas)
+    if _in_lanes(len(nodes) + 1) >= _in_lanes(len(alphas)):
+        out, safe = _solve_blocks(spectrum, blocks, each, smallest)
+        return out.transpose(2, 0, 1), safe
+    # the last column has a Cholesky factor exactly where no leverage exceeds MOST_LEVERAGE
+    largest = each[:, [int(alphas.argmin())]] / MOST_LEVERAGE
+    found, safe = _solve_blocks(spectrum, blocks, np.hstack((each[:, nodes], largest)), smallest)
+    out = (T @ found.reshape(-1, len(nodes) + 1)[:, :-1].T).reshape(shape)
+    stiff = np.flatnonzero(~safe)
+    if len(stiff):
+        chosen = [blocks[i] for i in stiff]
+        found, safe[stiff] = _solve_blocks(spectrum, chosen, each, smallest)
+        items = np.concatenate(chosen)
+        out[:, items] = found[items].transpose(2, 0, 1)
+    return out, safe
 
 
 def smallest_pivot(operator: np.ndarray) -> float:
@@ -60,154 +68,148 @@ def smallest_pivot(operator: np.ndarray) -> float:
     return 0.0 if failed else float(np.diagonal(factor).min()) ** 2
 
 
-def _padded(table: np.ndarray) -> np.ndarray:
+def _in_lanes(columns: int) -> int:
     """Columns filled up to whole vector registers."""
-    wide = np.zeros((len(table), -(-table.shape[1] // 16) * 16))
-    wide[:, : table.shape[1]] = table
-    return wide
+    return -(-columns // LANES) * LANES
+
+
+def _solve_blocks(spectrum: PrimalSpectrum, blocks, diagonals: np.ndarray, smallest: float):
+    """(m, k, a) predictions for the a given columns D, and which blocks are safe."""
+    r, a = diagonals.shape
+    D = np.zeros((r, _in_lanes(a)))
+    D[:, :a] = diagonals
+    moments = np.ascontiguousarray(spectrum.moments.T)
+    out = np.zeros((len(spectrum.P), len(moments), a))
+    starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
+    safe = np.ones(len(blocks), dtype=np.bool_)
+    arrays = (spectrum.P, spectrum.B, spectrum.beta, moments, D, np.concatenate(blocks), starts)
+
+    def task(low, high):
+        _leave_blocks_out(*arrays, low, high, smallest, out, safe)
+
+    with one_blas_thread():
+        over_ranges(task, len(blocks), work=1e3 * out.size)
+    return out, safe
 
 
 @njit(cache=True, nogil=True)
-def _leave_blocks_out(
-    P, B, D, root, left, right, solution, residuals, rows, starts, low, high, smallest, out, safe
-):
+def _leave_blocks_out(P, B, beta, moments, D, rows, starts, low, high, smallest, out, safe):
+    r, lanes = D.shape
+    k, a = out.shape[1], out.shape[2]
+    root = np.sqrt(D)
     for block in range(low, high):
         items = rows[starts[block] : starts[block + 1]]
         B_U, P_U = B[items], P[items]
         B_t = np.ascontiguousarray(B_U.T)
-        gentle = _trace(B_U, D) < SMALL_LEVERAGE
-        factored = False
-        for output in range(out.shape[1]):
-            z = residuals[items, output, :].copy()
-            if not (gentle and _conjugate_gradients(B_U, B_t, D, z)):
-                if not factored:
-                    T = _residual_operators(B_U / root, left, right)
-                    safe[block] = _cholesky(T, len(items), D.shape[1], smallest)
-                    factored = True
-                _solve(T, z, len(items), D.shape[1])
-            held_out = np.dot(P_U, solution[output] - D * np.dot(B_t, z))
+        by_items = len(items) <= r
+        T = _by_items(B_U, D) if by_items else _by_features(np.dot(B_t, B_U), root)
+        size = min(len(items), r)
+        safe[block] = _cholesky(T, size, lanes, smallest)
+        if not safe[block]:
+            continue
+        for output in range(k):
+            beta_U = np.empty(len(items))
             for i in range(len(items)):
-                out[items[i], output] = held_out[i]
+                beta_U[i] = beta[items[i], output]
+            if by_items:
+                x = moments[output].reshape(r, 1) * D
+                z = beta_U.reshape(-1, 1) - np.dot(B_U, x)
+                _solve(T, z, size, lanes)
+                x -= D * np.dot(B_t, z)
+            else:
+                x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
+                _solve(T, x, size, lanes)
+                x *= root
+            held_out = np.dot(P_U, x)
+            for i in range(len(items)):
+                out[items[i], output] = held_out[i, :a]
 
 
 @njit(cache=True, nogil=True)
-def _trace(B_U, D):
-    """The block's leverage, the trace of H_UU, for the λ where it is largest."""
-    largest = 0.0
-    for c in (0, D.shape[1] // 2):
-        total = 0.0
-        for i in range(B_U.shape[0]):
-            for s in range(B_U.shape[1]):
-                total += B_U[i, s] ** 2 * D[s, c]
-        largest = max(largest, total)
-    return largest
-
-
-@njit(cache=True, nogil=True, fastmath={"contract", "reassoc"})
-def _conjugate_gradients(B_U, B_t, D, z):
-    """z ← (I − H_UU)⁻¹ z for every λ to 3e-9 of its norm; False, z untouched, if that is far."""
-    u, a = z.shape
-    x, residual, p = np.zeros((u, a)), z.copy(), z.copy()
-    inner, q = np.empty(D.shape), np.empty((u, a))
-    square, start = np.zeros(a), np.zeros(a)
-    curvature, next_square = np.empty(a), np.empty(a)
-    for i in range(u):
-        for c in range(a):
-            start[c] += z[i, c] * z[i, c]
-    square[:] = start
-    for _ in range(MOST_STEPS):
-        np.dot(B_t, p, inner)
-        inner *= D
-        np.dot(B_U, inner, q)
-        curvature[:] = 0.0
-        next_square[:] = 0.0
-        for i in range(u):
-            for c in range(a):
-                q[i, c] = p[i, c] - q[i, c]
-                curvature[c] += p[i, c] * q[i, c]
-        for c in range(a):
-            curvature[c] = square[c] / curvature[c] if curvature[c] > 0.0 else 0.0
-        for i in range(u):
-            for c in range(a):
-                x[i, c] += curvature[c] * p[i, c]
-                residual[i, c] -= curvature[c] * q[i, c]
-                next_square[c] += residual[i, c] * residual[i, c]
-        if np.all(next_square <= 1e-17 * start):
-            z[:] = x
-            return True
-        for c in range(a):
-            curvature[c] = next_square[c] / square[c] if square[c] > 0.0 else 0.0
-        for i in range(u):
-            for c in range(a):
-                p[i, c] = residual[i, c] + curvature[c] * p[i, c]
-        square[:] = next_square
-    return False
-
-
-@njit(cache=True, nogil=True)
-def _residual_operators(B_U, left, right):
-    """(I − H_UU)(λ) for every λ, the lower triangle packed row by row: (u(u + 1)/2, a)."""
+def _by_items(B_U, D):
+    """I − B_U D B_Uᵀ for every column D, the upper triangle row by row: (u(u + 1)/2, a)."""
     u, r = B_U.shape
-    rank = left.shape[1]
-    packed = np.empty((u * (u + 1) // 2, right.shape[1]))
-    at_once = max(1, 200_000 // (r * rank))
-    products = np.empty((at_once, r))
+    packed = np.empty((u * (u + 1) // 2, D.shape[1]))
+    products = np.empty((min(len(packed), max(u, PRODUCTS // r)), r))
     filled, place = 0, 0
     for i in range(u):
-        for j in range(i + 1):
-            products[filled] = B_U[i] * B_U[j]
+        for j in range(i, u):
+            for s in range(r):
+                products[filled, s] = -B_U[i, s] * B_U[j, s]
             filled += 1
-            if filled == at_once or (i == u - 1 and j == i):
-                H = np.dot(np.dot(products[:filled], left), right)
-                packed[place : place + filled] = -H
+            if filled == len(products) or i == u - 1:
+                np.dot(products[:filled], D, packed[place : place + filled])
                 place += filled
                 filled = 0
-    for i in range(u):
-        packed[i * (i + 1) // 2 + i] += 1.0
+    return _plus_identity(packed, u)
+
+
+@njit(cache=True, nogil=True)
+def _by_features(gram, root):
+    """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed alike."""
+    r, a = root.shape
+    packed = np.empty((r * (r + 1) // 2, a))
+    place = 0
+    for s in range(r):
+        for t in range(s, r):
+            for c in range(a):
+                packed[place, c] = -gram[s, t] * root[s, c] * root[t, c]
+            place += 1
+    return _plus_identity(packed, r)
+
+
+@njit(cache=True, nogil=True)
+def _plus_identity(packed, size):
+    place = 0
+    for i in range(size):
+        packed[place] += 1.0
+        place += size - i
     return packed
 
 
 @njit(cache=True, nogil=True)
-def _cholesky(T, u, a, smallest):
-    """T = C Cᵀ in place (packed lower triangle), one factorisation a λ in the last axis.
+def _cholesky(T, size, a, smallest):
+    """T = UᵀU in place, one factorisation a column; the diagonal of U is kept as its inverse.
 
-    False if a pivot falls below `smallest`; the factor is of no use then.
+    False, and T of no use, as soon as a pivot falls below `smallest`.
     """
-    safe = True
-    for i in range(u):
-        row = i * (i + 1) // 2
-        for j in range(i + 1):
-            other = j * (j + 1) // 2
-            entry = T[row + j]
-            for s in range(j):
-                first, second = T[row + s], T[other + s]
+    start = 0
+    for i in range(size):
+        width = size - i
+        row = T[start : start + width]
+        for c in range(a):
+            if not row[0, c] >= smallest:
+                return False
+            row[0, c] = 1.0 / np.sqrt(row[0, c])
+        for j in range(1, width):
+            for c in range(a):
+                row[j, c] *= row[0, c]
+        start += width
+        place = start
+        for s in range(1, width):
+            rest = T[place : place + width - s]
+            for j in range(width - s):
                 for c in range(a):
-                    entry[c] -= first[c] * second[c]
-            if i == j:
-                for c in range(a):
-                    safe = safe and entry[c] >= smallest
-                    entry[c] = 1.0 / np.sqrt(max(entry[c], smallest))
-            else:
-                inverse = T[other + j]
-                for c in range(a):
-                    entry[c] *= inverse[c]
-    return safe
+                    rest[j, c] -= row[s, c] * row[s + j, c]
+            place += width - s
+    return True
 
 
 @njit(cache=True, nogil=True)
-def _solve(T, z, u, a):
-    """z ← (C Cᵀ)⁻¹ z; the diagonal of C is kept as its inverse."""
-    for i in range(u):
-        row = i * (i + 1) // 2
-        for s in range(i):
-            for c in range(a):
-                z[i, c] -= T[row + s, c] * z[s, c]
+def _solve(T, z, size, a):
+    """z ← (UᵀU)⁻¹ z."""
+    start = 0
+    for i in range(size):
         for c in range(a):
-            z[i, c] *= T[row + i, c]
-    for i in range(u - 1, -1, -1):
-        for s in range(i + 1, u):
-            row = s * (s + 1) // 2
+            z[i, c] *= T[start, c]
+        for j in range(1, size - i):
             for c in range(a):
-                z[i, c] -= T[row + i, c] * z[s, c]
+                z[i + j, c] -= T[start + j, c] * z[i, c]
+        start += size - i
+    for i in range(size - 1, -1, -1):
+        start -= size - i
+        for j in range(1, size - i):
+            for c in range(a):
+                z[i, c] -= T[start + j, c] * z[i + j, c]
         for c in range(a):
-            z[i, c] *= T[i * (i + 1) // 2 + i, c]
+            z[i, c] *= T[start, c]

@@ -1,0 +1,116 @@
+"""Leave-query-out for whole grids of alphas: few alphas stand for all, exactly, or none do."""
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.testing import assert_allclose
+
+from rankwise import RLS, RankRLS, blocks
+from rankwise.interpolation import interpolate_alphas
+
+GRID = 2.0 ** np.arange(-15, 16)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.floats(-12, 9),
+    st.floats(0, 12),
+    st.floats(-9, 6),
+    st.floats(0, 12),
+    st.integers(1, 40),
+    st.integers(0, 10**6),
+)
+def test_interpolation_holds_for_any_spectrum(low, width, first, span, a, seed):
+    """Every 1/(μ + λ), relative to itself, so every positive mixture of them too."""
+    rng = np.random.default_rng(seed)
+    alphas = rng.permutation(10.0 ** (first + span * rng.uniform(size=a)))
+    nodes, T = interpolate_alphas(alphas, 10.0**low, 10.0 ** (low + width))
+    eigenvalues = 10.0 ** (low + width * rng.uniform(size=(500, 1)))
+    values = 1.0 / (eigenvalues + alphas)
+    assert len(set(nodes.tolist())) == len(nodes)
+    assert_allclose(values[:, nodes] @ T.T, values, rtol=1e-10)
+
+
+def test_interpolation_of_equal_alphas_and_of_one_eigenvalue():
+    nodes, T = interpolate_alphas(np.array([2.0, 0.5, 2.0, 0.5]), 1.0, 10.0)
+    assert len(nodes) == 2
+    assert_allclose(T[[0, 1]], T[[2, 3]])
+    nodes, T = interpolate_alphas(GRID, 3.0, 3.0)
+    assert len(nodes) == 1
+    assert_allclose(T[:, 0], (3 + GRID[nodes]) / (3 + GRID), rtol=1e-12)
+
+
+def refitted(make, X, y, qid, weight, held, alpha):
+    rest = make(alpha).fit(X[~held], y[~held], qid=qid[~held], sample_weight=weight[~held])
+    return rest.predict(X[held])
+
+
+MAKES = {
+    "magnitude": RankRLS,
+    "ties dropped": lambda alpha: RankRLS(alpha, ties="drop"),
+    "unit by query": lambda alpha: RankRLS(alpha, loss="unit", query_weight="queries"),
+    "pointwise": RLS,
+}
+SPECTRA = {
+    "round": lambda X: X,
+    "stretched": lambda X: X * np.geomspace(1, 1e4, X.shape[1]),
+    "outlying query": lambda X: np.where(np.arange(len(X))[:, None] < 9, 50 * X, X),
+    "collinear": lambda X: np.hstack((X, X[:, :2] + X[:, 1:3])),
+}
+
+
+@pytest.mark.parametrize("cost", MAKES)
+@pytest.mark.parametrize("spectrum", SPECTRA)
+@pytest.mark.parametrize("n", [5, 30])
+def test_whole_grids_equal_refitting(cost, spectrum, n):
+    """Queries smaller and larger than the number of features, weights, two outputs, 31 alphas."""
+    rng = np.random.default_rng(n)
+    make = MAKES[cost]
+    qid = np.repeat(np.arange(40), 9)
+    shuffled = rng.permutation(len(qid))
+    X = SPECTRA[spectrum](rng.normal(size=(len(qid), n)))[shuffled]
+    y = rng.integers(0, 5, size=(len(qid), 2)).astype(float)
+    qid, weight = qid[shuffled], rng.uniform(0.2, 2, len(qid))
+    model = make(1.0).fit(X, y, qid=qid, sample_weight=weight)
+    found = model._leave_groups_out(list(model._supervision.queries), GRID)
+    for i in (0, 7, 15, 22, 30):
+        for query in (0, 1, 33):
+            held = qid == query
+            expected = refitted(make, X, y, qid, weight, held, GRID[i])
+            scale = np.abs(expected).max()
+            assert_allclose(found[i][held], expected, atol=1e-7 * scale)
+
+
+def test_the_ways_through_the_blocks_agree(monkeypatch):
+    """Interpolated, each alpha by itself, and one block with so much leverage that it must be."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(200, 7)), rng.normal(size=200)
+    qid = np.repeat(np.arange(20), 10)
+    X[qid == 4] *= 30
+    model = RankRLS().fit(X, y, qid=qid)
+    groups = list(model._supervision.queries)
+    calls = []
+    solve = blocks._solve_blocks
+
+    def counted(spectrum, chosen, diagonals, smallest):
+        calls.append((len(chosen), diagonals.shape[1]))
+        return solve(spectrum, chosen, diagonals, smallest)
+
+    monkeypatch.setattr(blocks, "_solve_blocks", counted)
+    few = model._leave_groups_out(groups, GRID)
+    assert calls[0][0] == 20 and calls[0][1] < 20
+    assert calls[1] == (1, 31)
+    monkeypatch.setattr(blocks, "MOST_LEVERAGE", 1e-9)
+    each = model._leave_groups_out(groups, GRID)
+    assert calls[-1] == (20, 31)
+    one_by_one = np.concatenate([model._leave_groups_out(groups, [a]) for a in GRID])
+    assert_allclose(few, each, rtol=1e-8, atol=1e-10)
+    assert_allclose(few, one_by_one, rtol=1e-8, atol=1e-10)
+
+
+def test_nothing_to_learn_from():
+    qid = np.repeat(np.arange(3), 4)
+    X, y = np.ones((12, 2)), np.arange(12.0)
+    model = RankRLS().fit(X, y, qid=qid)
+    assert_allclose(model._leave_groups_out(list(model._supervision.queries), GRID), 0.0)
