@@ -25,7 +25,7 @@ from rankwise.threads import one_blas_thread, over_ranges
 LARGEST_BLOCK = 128
 MOST_LEVERAGE = 0.5
 LANES = 8
-PRODUCTS = 50_000
+PRODUCTS = 16_000
 """Entries of B_U,i · B_U,j held at once: they stay in the cache."""
 
 

@@ -174,18 +174,19 @@ class QuadraticFit:
 
     def _split_blocks(self, groups) -> tuple[list[np.ndarray], list[np.ndarray]]:
         """Groups for the compiled loop: small, by themselves, without basis items; and the rest."""
-        laplacian, in_basis = self.quadratic.laplacian, self.matrix.in_basis
-        compiled: list[np.ndarray] = []
-        others: list[np.ndarray] = []
         primal = isinstance(self.spectrum, PrimalSpectrum) and not self.centred
-        if not primal or isinstance(laplacian, GraphLaplacian):
-            return compiled, list(groups)
-        reduced = in_basis.any()
-        for items in groups:
-            fits = 0 < len(items) <= LARGEST_BLOCK and len(items) < self.n_items
-            free = fits and laplacian.is_closed(items) and not (reduced and in_basis[items].any())
-            (compiled if free else others).append(items)
-        return compiled, others
+        if not primal or isinstance(self.quadratic.laplacian, GraphLaplacian):
+            return [], list(groups)
+        most = min(LARGEST_BLOCK, self.n_items - 1)
+        fits = np.array([0 < len(items) <= most for items in groups])
+        small = [items for items, fit in zip(groups, fits) if fit]
+        if small:
+            fits[fits] = self.quadratic.laplacian.closed(small)
+        if self.matrix.removal is not None:
+            in_basis = self.matrix.in_basis
+            fits &= [not in_basis[items].any() for items in groups]
+        compiled = [items for items, fit in zip(groups, fits) if fit]
+        return compiled, [items for items, fit in zip(groups, fits) if not fit]
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticFit:
         """The problem of `items`, whole blocks, given all others: solved at λ = 1."""

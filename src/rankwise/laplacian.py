@@ -110,13 +110,16 @@ class ScoreLaplacian:
         """Rows of R's space that belong to whole blocks given by their items."""
         return items
 
-    def is_closed(self, items: np.ndarray) -> bool:
-        """Whether no pair connects the items to others."""
-        first = self._query_of_item[items[0]]
-        start, stop = self.query_starts[first], self.query_starts[first + 1]
-        if len(items) == stop - start and (self._query_of_item[items] == first).all():
-            return True
-        return len(self.closure(items)) == len(items)
+    def closed(self, groups: list[np.ndarray]) -> np.ndarray:
+        """Of groups with at least one item each: whether no pair connects them to others."""
+        sizes = np.array([len(items) for items in groups])
+        queries = self._query_of_item[np.concatenate(groups)]
+        starts = np.cumsum(sizes) - sizes
+        first, last = (f.reduceat(queries, starts) for f in (np.minimum, np.maximum))
+        closed = (first == last) & (sizes == np.diff(self.query_starts)[first])
+        for i in np.flatnonzero(first != last):
+            closed[i] = len(self.closure(groups[i])) == sizes[i]
+        return closed
 
     def closure(self, items: np.ndarray) -> np.ndarray:
         """The items together with all that pairs connect them to, in ascending order."""
@@ -299,8 +302,8 @@ class PointLaplacian:
     def rows_of(self, items):
         return items
 
-    def is_closed(self, items):
-        return True
+    def closed(self, groups):
+        return np.ones(len(groups), dtype=bool)
 
     def closure(self, items):
         return np.sort(items)

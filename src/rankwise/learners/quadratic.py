@@ -95,6 +95,8 @@ class QuadraticRanker(Ranker):
     def _by_output(self, compute) -> np.ndarray:
         """compute(fit) for each group of outputs, joined along the last axis."""
         parts = [(columns, compute(fit)) for columns, fit in self._decomposed()]
+        if len(parts) == 1:
+            return parts[0][1]
         k = sum(len(columns) for columns, _ in parts)
         out = np.empty((*parts[0][1].shape[:-1], k))
         for columns, values in parts:
