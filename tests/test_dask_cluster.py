@@ -92,7 +92,7 @@ def test_single_precision_is_kept(client):
     for options in ({}, reduced):
         svm = RankSVM(0.1, **options).fit(as_dask(single, qid), y, qid=qid)
         local = rankwise.RankSVM(0.1, **options).fit(single, y, qid=qid)
-        assert abs(svm.objective_ - local.objective_) <= svm.gap_ + local.gap_
+        assert abs(svm.objective_ - local.objective_) <= svm.gap_ + local.gap_ + 1e-6
     model = RankRLS().fit(as_dask(single, qid), y, qid=qid)
     assert_allclose(model.coef_, rankwise.RankRLS().fit(single, y, qid=qid).coef_, rtol=1e-8)
 

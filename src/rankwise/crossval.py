@@ -7,19 +7,16 @@ error: averaging them over outputs gives the error of the averaged score.
 
 from __future__ import annotations
 
-import numbers
-from collections.abc import Iterable
 from contextlib import suppress
 
 import numpy as np
-from sklearn.model_selection import GroupKFold, KFold
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.scorers import MEASURES, Scorer, scorer
 from rankwise.order import concordant_pairs
 from rankwise.queries import Queries
 from rankwise.small_holdouts import SmallHoldouts
-from rankwise.validation import check_index
+from rankwise.splits import read_splits
 
 NAMED = ("auto", "leave-pair-out", "leave-query-out", "leave-one-out")
 LEAVE_PAIR_OUT_UP_TO = 4000
@@ -37,7 +34,7 @@ class Folds:
         self.kind = self._kind(cv)
         self.folds: list[tuple[np.ndarray, np.ndarray]] = []
         if self.kind == "folds":
-            self.folds = list(self._resolve(cv, X, supervision.Y, random_state))
+            self.folds = list(self._resolve(cv, supervision.Y, random_state))
 
     @property
     def is_leave_pair_out(self) -> bool:
@@ -59,41 +56,13 @@ class Folds:
             return "leave-pair-out" if self.queries.n_items <= LEAVE_PAIR_OUT_UP_TO else "folds"
         return "folds"
 
-    def _resolve(self, cv, X, Y, random_state):
-        m = self.queries.n_items
+    def _resolve(self, cv, Y, random_state):
+        """(held out, tested) of every fold; what neither trains nor is tested is held out too."""
         cv = 10 if isinstance(cv, str) else cv
-        groups = self.queries.codes if len(self.queries) > 1 else None
-        if isinstance(cv, numbers.Integral):
-            available = m if groups is None else len(self.queries)
-            if not 2 <= cv <= available:
-                what = "items" if groups is None else "queries"
-                raise ValueError(f"cv={cv} folds need between 2 and the {available} {what}.")
-            if groups is None:
-                seed = 0 if random_state is None else random_state
-                splitter = KFold(cv, shuffle=True, random_state=seed)
-            else:
-                splitter = GroupKFold(cv)
-            splits: Iterable = splitter.split(X, groups=groups)
-        elif hasattr(cv, "split"):
-            splits = cv.split(X, Y if Y.shape[1] > 1 else Y[:, 0], groups)
-        elif isinstance(cv, Iterable):
-            splits = cv
-        else:
-            raise ValueError(f"cv must be a name, an int, a splitter or folds; got {cv!r}.")
-        for number, split in enumerate(splits):
-            yield self._held_and_tested(split, number)
-
-    def _held_and_tested(self, split, number: int) -> tuple[np.ndarray, np.ndarray]:
-        m = self.queries.n_items
-        if len(split) == 2 and np.ndim(split[0]) == 1 and np.ndim(split[1]) == 1:
-            train = check_index(split[0], m, f"cv fold {number}'s training set")
-            test = check_index(split[1], m, f"cv fold {number}'s test set")
-        else:
-            test = check_index(split, m, f"cv fold {number}")
-            train = np.setdiff1d(np.arange(m), test)
-        if np.isin(test, train).any():
-            raise ValueError(f"cv fold {number} trains on items that it tests.")
-        return np.setdiff1d(np.arange(m), train), test
+        y = Y if Y.shape[1] > 1 else Y[:, 0]
+        everything = np.arange(self.queries.n_items)
+        for train, test in read_splits(cv, self.queries, name="cv", y=y, random_state=random_state):
+            yield np.setdiff1d(everything, train), test
 
     def units(self, number: int, test: np.ndarray) -> np.ndarray:
         """Labels of the units that the tested items of a fold fall into."""

@@ -142,8 +142,8 @@ def check_choice(name: str, value, options) -> None:
         raise ValueError(f"{name} must be one of {listed}; got {value!r}.")
 
 
-def check_index(index, n_items: int, name: str = "index") -> np.ndarray:
-    """Distinct row numbers of the training items; a boolean mask is accepted."""
+def check_index(index, n_items: int, name: str = "index", repeats: bool = False) -> np.ndarray:
+    """Row numbers of the training items, distinct unless `repeats`; a boolean mask is accepted."""
     array = np.asarray(index)
     if array.dtype == bool:
         if array.shape != (n_items,):
@@ -160,7 +160,7 @@ def check_index(index, n_items: int, name: str = "index") -> np.ndarray:
             f"{name} holds {int(array[np.argmax(outside)])}, not a row of the training data "
             f"(0 to {n_items - 1})."
         )
-    if len(np.unique(array)) != len(array):
+    if not repeats and len(np.unique(array)) != len(array):
         raise ValueError(f"{name} names a row twice.")
     return array.astype(np.intp)
 

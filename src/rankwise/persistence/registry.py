@@ -126,6 +126,16 @@ _ITEMS = ("_X", "_supervision")
 _TOLD = ("_single_output", "_has_queries", "_X_basis")
 _SVM = Estimator(RankSVM, ("_has_queries", "_X_basis", "_last"))
 _QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_space", "_fits")}
+_MAP = (
+    "_X_basis",
+    "_scale",
+    "_eigenvalues",
+    "_Q",
+    "_basis_to_features",
+    "_is_singular",
+    "_has_gap",
+    "_K_MR",
+)
 _NODES = ("_two_domains", "_has_relations", "_rows", "_columns")
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
 _FOLDS = ("KFold", "GroupKFold", "LeaveOneGroupOut", "LeaveOneOut")
@@ -143,7 +153,7 @@ KNOWN: tuple[Estimator | Part, ...] = (
     Estimator(RankBoost, ("_has_queries",)),
     Estimator(ConditionalRanker, _NODES, caches=("_problems",)),
     Estimator(ConditionalRankerCV),
-    Estimator(KernelMap, ("_X_basis", "_eigenvalues", "_Q", "_basis_to_features")),
+    Estimator(KernelMap, _MAP),
     Estimator(ItemScaler),
     Estimator(TrainedModel),
     Estimator(pipeline.Pipeline),

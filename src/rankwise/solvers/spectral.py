@@ -232,7 +232,7 @@ class Resolvent:
     """D = diag 1/(Λ + λ), or the same under the constraints Nᵀw = −values (N in eigenvectors).
 
     The constraints remove held-out basis items from a reduced set: D − E Eᵀ with
-    E = D N (NᵀDN)^(−½), an update of rank |H|.
+    E = D N (NᵀDN)^(−½), an update of rank |H|, by QR of √D N: nothing is squared.
     """
 
     def __init__(self, D: np.ndarray, normals=None, values=0.0):
@@ -241,9 +241,10 @@ class Resolvent:
         self.values = values
         self.leaves_nothing = normals is not None and normals.shape[1] >= normals.shape[0]
         if normals is not None:
-            half = np.linalg.cholesky(normals.T @ (self.D * normals))
-            self.E = np.linalg.solve(half, (self.D * normals).T).T
-            self.half = half
+            root = np.sqrt(self.D)
+            orthonormal, upper = np.linalg.qr(root * normals)
+            self.E = root * orthonormal
+            self.half = upper.T
 
     def apply(self, Y: np.ndarray) -> np.ndarray:
         if self.leaves_nothing:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 import numpy as np
 from scipy import sparse
-from scipy.linalg import lapack
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
@@ -20,8 +19,14 @@ from rankwise.kernels import (
     may_be_indefinite,
     refuse_too_large,
 )
-from rankwise.spaces.removal import BasisRemoval
+from rankwise.queries import Queries
+from rankwise.spaces.complement import Complement
+from rankwise.spaces.removal import REDUNDANT, BasisRemoval
+from rankwise.splits import read_splits
 from rankwise.validation import check_index, check_items
+
+ROUNDING = 100 * np.finfo(float).eps
+"""Eigenvalues below this times their number are zero but for rounding."""
 
 
 class KernelMap(TransformerMixin, BaseEstimator):
@@ -30,7 +35,9 @@ class KernelMap(TransformerMixin, BaseEstimator):
     F = K_MR T with T Tᵀ = K_RR⁺ (equation 2 of Airola et al., paper III of Airola 2011): any
     linear learner trained on F is the kernel learner restricted to the span of the basis items
     (equation 8), and `to_dual` turns its weights into coefficients of the kernel expansion.
-    O(m|R|² + |R|³); singular K_RR is fine, directions of zero norm are left out.
+    O(m|R|² + |R|³); singular K_RR is fine. Directions in which the basis items, scaled to norm 1,
+    hold less than 1e-11 of their largest variance are left out of a reduced set: the features of
+    other items along them would be rounding error magnified more than a million times.
 
     Parameters
     ----------
@@ -72,8 +79,11 @@ class KernelMap(TransformerMixin, BaseEstimator):
         exact = self.basis is None
         K_MR = self._kernel_to_basis(X)
         self._factor(K_MR if exact else K_MR[self.basis_index_])
+        self._K_MR = K_MR if self._is_singular else None
         self.embedding_ = (
-            self._Q * np.sqrt(self._eigenvalues) if exact else K_MR @ self._basis_to_features
+            self._scale[:, None] * self._Q * np.sqrt(self._eigenvalues)
+            if exact
+            else K_MR @ self._basis_to_features
         )
         return self
 
@@ -82,6 +92,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         self.basis_index_ = index
         self._X_basis = None if self.kernel == "precomputed" else rows
         self._factor(self._kernel_to_basis(rows))
+        self._K_MR = None
         return self
 
     def _embed(self, X) -> np.ndarray:
@@ -89,12 +100,17 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return self._kernel_to_basis(X) @ self._basis_to_features
 
     def _factor(self, K_RR: np.ndarray) -> None:
+        """K_RR = S Q Λ Qᵀ S with S the norms of the items, and T = S⁻¹ Q Λ^(−½)."""
         if may_be_indefinite(self.kernel, self.coef0):
             check_gram(K_RR, "the kernel matrix of the basis items")
-        eigenvalues, Q = np.linalg.eigh((K_RR + K_RR.T) / 2)
-        kept = eigenvalues > len(K_RR) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
+        self._scale, eigenvalues, Q = _scaled_spectrum(K_RR)
+        largest = max(eigenvalues[-1], 0.0)
+        zero = len(K_RR) * np.finfo(float).eps * largest
+        kept = eigenvalues > (zero if self.basis is None else max(zero, REDUNDANT * largest))
         self._eigenvalues, self._Q = eigenvalues[kept], Q[:, kept]
-        self._basis_to_features = self._Q / np.sqrt(self._eigenvalues)
+        self._is_singular = not kept.all()
+        self._has_gap = not (eigenvalues[~kept] > len(K_RR) * ROUNDING * largest).any()
+        self._basis_to_features = self._Q / np.sqrt(self._eigenvalues) / self._scale[:, None]
 
     def _kernel_to_basis(self, X) -> np.ndarray:
         if self.kernel == "precomputed":
@@ -118,43 +134,110 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def removal(self) -> BasisRemoval:
         """How basis items leave the map."""
-        redundancy = np.eye(len(self._Q)) - self._Q @ self._Q.T
-        return BasisRemoval(self.basis_index_, self._basis_to_features.T, redundancy)
+        r = len(self._Q)
+        redundancy = np.eye(r) - self._Q @ self._Q.T if self._is_singular else np.zeros((r, r))
+        normals = (self._Q / np.sqrt(self._eigenvalues)).T
+        return BasisRemoval(self.basis_index_, normals, redundancy)
 
     def without(self, index) -> np.ndarray:
         """The map of the training items with the basis items among `index` removed.
 
         By update (Theorem 1 of Airola et al., paper III), O(|H| d m): a rotation turns the
-        removed directions into the first coordinates, which are then cut off.
+        removed directions into the first coordinates, which are then cut off. See `folds`.
         """
         check_is_fitted(self)
-        index = check_index(index, len(self.embedding_))
-        return self._complement(self.removal().of(index)[0])
+        m = len(self.embedding_)
+        index = check_index(index, m)
+        return self._maps(self.removal(), np.isin(self.basis_index_, index), [np.arange(m)])[0]
 
-    def folds(self, splits: Iterable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """For every (train, test): the maps of both, with test items removed from the basis."""
+    def folds(self, splits, *, y=None, qid=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For every fold the maps of its training and of its test items: Theorem 1, Corollary 2.
+
+        Both are those of a KernelMap fitted to the training items alone, whose basis are the
+        basis items among them, up to a rotation that no learner with a quadratic regulariser
+        notices. O(|R|²m) for the folds of a partition, however many there are, and the memory
+        of one fold at a time. Only where K_RR is singular beyond duplicates and low rank
+        (eigenvalues that fade into rounding error) a fold that loses basis items is computed
+        anew, O(|R|²m) each.
+
+        splits : iterable of (train, test) or of test sets, whose rest trains; a scikit-learn
+            splitter; or a number of folds, of whole queries where there are queries.
+            "leave-query-out" holds out each query
+        y, qid : for splitters, as classes to stratify by and as groups
+        """
         check_is_fitted(self)
-        removal = self.removal()
-        for train, test in splits:
-            index = check_index(test, len(self.embedding_), "a test set")
-            features = self._complement(removal.of(index)[0])
-            yield features[train], features[test]
+        queries = Queries.from_labels(qid, len(self.embedding_))
+        if isinstance(splits, str):
+            if splits != "leave-query-out" or len(queries) < 2:
+                raise ValueError(
+                    'splits must be "leave-query-out" (with qid of two or more queries), an int, '
+                    f"a splitter or folds; got {splits!r} and {len(queries)} queries."
+                )
+            splits = iter(queries)
+        pairs = read_splits(
+            splits, queries, name="splits", y=y, random_state=self.random_state, repeats=True
+        )
+        return self._folds(pairs)
 
-    def _complement(self, N: np.ndarray | None) -> np.ndarray:
-        if N is None:
-            return self.embedding_.copy()
-        if N.shape[1] >= N.shape[0]:
-            return np.zeros((len(self.embedding_), 0))
-        reflectors, tau, _, _ = lapack.dgeqrf(N)
-        work = lapack.dormqr("L", "T", reflectors, tau, self.embedding_.T, -1)[1]
-        rotated, _, _ = lapack.dormqr("L", "T", reflectors, tau, self.embedding_.T, int(work[0]))
-        return rotated.T[:, N.shape[1] :]
+    def _folds(self, pairs) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        removal = self.removal()
+        for number, (train, test) in enumerate(pairs):
+            held = ~np.isin(self.basis_index_, train)
+            if held.all():
+                raise ValueError(
+                    f"splits fold {number} holds out all {len(held)} basis items, so no map is "
+                    "left: take more basis items, or some from every fold."
+                )
+            train_map, test_map = self._maps(removal, held, [train, test])
+            yield train_map, test_map
+
+    def _maps(self, removal: BasisRemoval, held: np.ndarray, parts) -> list[np.ndarray]:
+        """The maps of some items each, without the basis items marked in `held`."""
+        if held.all():
+            return [np.zeros((len(rows), 0)) for rows in parts]
+        if held.any() and self._is_singular and not self._can_update(removal, held):
+            return self._recomputed(~held, parts)
+        normals = removal.of(self.basis_index_[held])[0]
+        if normals is None:
+            return [self.embedding_[rows] for rows in parts]
+        complement = Complement(normals)
+        return [complement.of(self.embedding_, rows) for rows in parts]
+
+    def _can_update(self, removal: BasisRemoval, held: np.ndarray) -> bool:
+        """Whether the basis items that stay have the rank that the update gives them.
+
+        Their smallest eigenvalue is at least λρ, λ that of K_RR and ρ the smallest redundancy
+        of those that leave: a direction that it cannot place is for `_recomputed`.
+        """
+        if not self._has_gap:
+            return False
+        redundancy = np.linalg.eigvalsh(removal.redundancy[np.ix_(held, held)])
+        least = redundancy[redundancy > REDUNDANT].min(initial=1.0)
+        return not len(self._eigenvalues) or bool(
+            self._eigenvalues[0] * least > REDUNDANT * self._eigenvalues[-1]
+        )
+
+    def _recomputed(self, staying: np.ndarray, parts) -> list[np.ndarray]:
+        again = KernelMap(self.kernel, coef0=self.coef0, basis=self.basis)
+        K = self._K_MR[:, staying]
+        again._factor(K[self.basis_index_[staying]])
+        return [K[rows] @ again._basis_to_features for rows in parts]
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = self.kernel == "precomputed"
         return tags
+
+
+def _scaled_spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Norms s of the items, 1 for those of none, and eigenvalues and -vectors of K / (s sᵀ)."""
+    square = np.maximum(np.diagonal(K), 0.0)
+    floor = len(K) * np.finfo(float).eps * square.max()
+    scale = np.sqrt(np.maximum(square, floor if floor else 1.0))
+    scaled = K / scale[:, None] / scale
+    eigenvalues, Q = np.linalg.eigh((scaled + scaled.T) / 2)
+    return scale, eigenvalues, Q
 
 
 def choose_basis(basis, n_items: int, random_state) -> np.ndarray:
@@ -165,7 +248,9 @@ def choose_basis(basis, n_items: int, random_state) -> np.ndarray:
         size = int(basis)
         if not 1 <= size <= n_items:
             raise ValueError(f"basis must be between 1 and the {n_items} items, got {basis}.")
-        return np.sort(check_random_state(random_state).choice(n_items, size, replace=False))
+        # a stream of its own: a shuffled KFold with the same seed would hold out just these items
+        seed = check_random_state(random_state).randint(2**31, size=4)
+        return np.sort(np.random.default_rng(seed).choice(n_items, size, replace=False))
     index = check_index(basis, n_items, "basis")
     if not len(index):
         raise ValueError("basis must name at least one item.")

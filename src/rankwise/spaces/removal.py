@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-REDUNDANT = 1e-9
+REDUNDANT = 1e-11
+"""Below this share of the largest eigenvalue a direction of the basis items counts as lost."""
 
 
 @dataclass
@@ -14,9 +15,10 @@ class BasisRemoval:
     """Which directions of the feature space leave together with basis items.
 
     A model without the basis items H has b_H = 0, that is Nᵀw = −values for the columns N of
-    `normals` that belong to H (Theorem 1 of Airola et al., paper III of Airola 2011, as
-    constraints in place of a new map). Where K_RR is singular, `redundancy` I − QQᵀ tells which
-    combinations z of H no other basis item makes up: those with (I − QQᵀ)_HH z = 0.
+    `normals` that belong to H, each in units of its item's norm (Theorem 1 of Airola et al.,
+    paper III of Airola 2011, as constraints in place of a new map). Where K_RR is singular,
+    `redundancy` I − QQᵀ tells which combinations z of H no other basis item makes up: those with
+    (I − QQᵀ)_HH z = 0.
     """
 
     items: np.ndarray

@@ -36,9 +36,9 @@ class KernelSpace:
     def __init__(self, X, kernel, parameters: dict):
         m = X.shape[0]
         self.basis_index = np.arange(m)
-        self.X_basis = None if kernel == "precomputed" else X
+        self.X_basis = None if kernel == "precomputed" else X.copy()
         if kernel == "precomputed":
-            K = check_gram(_dense(X))
+            K = check_gram(_dense(X).copy())
         else:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
@@ -65,7 +65,7 @@ class ReducedSpace:
     def of_basis(cls, rows, index, kernel, parameters: dict) -> ReducedSpace:
         """From the rows of the basis items alone; the other items' features are made elsewhere."""
         space = cls.__new__(cls)
-        space.map = KernelMap(kernel, **parameters)._fit_basis(rows, index)
+        space.map = KernelMap(kernel, basis=index, **parameters)._fit_basis(rows, index)
         space._describe()
         return space
 

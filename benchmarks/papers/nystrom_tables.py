@@ -1,0 +1,128 @@
+"""Airola et al. 2011 (paper III), Tables 1 and 2: time of the maps of cross-validation.
+
+Efficient: `KernelMap.folds`. Baselines, for every fold anew: the paper's (Cholesky factor of K_LL,
+one triangular solve, kernel values given) and a KernelMap fitted to the training items. A sample
+of the folds is timed and scaled up to all of them; seconds are CPU and wall.
+
+    python -m benchmarks.papers.nystrom_tables [|R|, default all four]
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+from scipy.linalg import cholesky, solve_triangular
+from sklearn.model_selection import GroupKFold
+
+from benchmarks.papers import nystrom_data, table
+from benchmarks.speed.harness import print_machine
+from rankwise import RLS, KernelMap, RankRLS, RankRLSCV
+from rankwise.kernels import kernel_matrix
+
+PAPER = {
+    "leave-group-out": {
+        598: 3639 / 532,
+        1181: 16648 / 1193,
+        1742: 38373 / 1864,
+        2297: 73375 / 2679,
+    },
+    "10 folds": {598: 49 / 33, 1181: 226 / 112, 1742: 512 / 234, 2297: 937 / 408},
+}
+EFFICIENT, BASELINE = 60, 3
+"""Folds of the 600 that are timed, spread evenly."""
+
+
+def main(*sizes: int) -> None:
+    print_machine()
+    data = nystrom_data.make()
+    everything = np.arange(len(data.y))
+    groups = [np.flatnonzero(data.qid == g) for g in range(nystrom_data.GROUPS)]
+    left_out = [(np.setdiff1d(everything, test), test) for test in groups]
+    ten = list(GroupKFold(10, shuffle=True, random_state=0).split(data.X, groups=data.qid))
+    for size in sizes or nystrom_data.SIZES:
+        chosen = nystrom_data.basis(data.qid, size)
+        mapped = KernelMap(**nystrom_data.KERNEL, basis=chosen)
+        decomposition = seconds(lambda mapped=mapped: mapped.fit(data.X))
+        rows = [("initial decomposition", *decomposition, None, None, None)]
+        samples = (left_out, EFFICIENT, BASELINE), (ten, 10, 2)
+        for (name, paper), (splits, few, fewer) in zip(PAPER.items(), samples):
+            rows += compare(name, paper[size], mapped, data.X, splits, few, fewer)
+        header = ("", "CPU s", "wall s", "times CPU", "times wall", "paper")
+        table.show(f"|R| = {size}, m = {len(data.y)}", header, rows)
+        closed_forms(size, chosen, data)
+
+
+def compare(name, paper, mapped, X, splits, few, fewer):
+    """Efficient and both baselines, seconds for all the folds and times the efficient one."""
+    K = kernel_matrix(X, mapped._X_basis, **nystrom_data.KERNEL)
+    ways: dict[str, tuple[Callable, int]] = {
+        "efficient": (lambda part: exhaust(mapped.folds(part)), few),
+        "Cholesky anew": (lambda part: exhaust(anew(K, mapped.basis_index_, part)), fewer),
+        "KernelMap anew": (lambda part: exhaust(refit(mapped, X, part)), fewer),
+    }
+    found = {}
+    for way, (run, count) in ways.items():
+        part = splits[:: len(splits) // count][:count]
+        found[way] = [s * len(splits) / count for s in seconds(partial(run, part))]
+    base = found["efficient"]
+    for way, (cpu, wall) in found.items():
+        first = way == "efficient"
+        ratios = (None, None) if first else (cpu / base[0], wall / base[1])
+        yield f"{name}: {way}", cpu, wall, *ratios, None if first else paper
+
+
+def anew(K, basis, splits):
+    """The paper's baseline: C Cᵀ = K_LL, K_ML C⁻ᵀ, once a fold."""
+    for train, test in splits:
+        staying = np.isin(basis, train)
+        C = cholesky(K[np.ix_(basis[staying], staying)], lower=True, check_finite=False)
+        F = solve_triangular(C, K[:, staying].T, lower=True, check_finite=False).T
+        yield F[train], F[test]
+
+
+def refit(mapped, X, splits):
+    for train, test in splits:
+        staying = np.flatnonzero(np.isin(train, mapped.basis_index_))
+        again = KernelMap(**nystrom_data.KERNEL, basis=staying).fit(X[train])
+        yield again.embedding_, again.transform(X[test])
+
+
+def exhaust(maps) -> None:
+    for _ in maps:
+        pass
+
+
+def closed_forms(size, chosen, data) -> None:
+    """Exact held-out predictions of learners with basis=, for one alpha and for a grid."""
+    options = {**nystrom_data.KERNEL, "basis": chosen}
+    alphas = 10.0 ** np.arange(-4, 5)
+    rows = []
+    for learner in (RLS, RankRLS):
+        model = learner(1.0, **options)
+        rows.append((f"{learner.__name__} fit", *fit_seconds(model, data)))
+        rows.append(
+            (f"{learner.__name__} leave_query_out, 1 alpha", *seconds(model.leave_query_out))
+        )
+    for cv in ("leave-query-out", 10):
+        model = RankRLSCV(alphas, cv=cv, **options)
+        rows.append((f"RankRLSCV fit, {cv}, {len(alphas)} alphas", *fit_seconds(model, data)))
+    table.show(f"Closed forms, |R| = {size}", ("", "CPU s", "wall s"), rows)
+
+
+def fit_seconds(model, data) -> tuple[float, float]:
+    return seconds(lambda: model.fit(data.X, data.y, qid=data.qid))
+
+
+def seconds(run: Callable) -> tuple[float, float]:
+    """CPU and wall."""
+    start = time.process_time(), time.perf_counter()
+    run()
+    return time.process_time() - start[0], time.perf_counter() - start[1]
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
