@@ -106,14 +106,18 @@ def read_ratings(path) -> Bunch:
     """Read lines `user item rating [time]` in any of the usual separators, :: among them.
 
     Header and comments as in `read_preferences` (user, item, rating); further columns are left out.
-    Returns a Bunch of edges (q, 2), numbers of user and item; y (q,) ratings; users and items, the
-    labels in the order of their numbers: sorted integers, or text.
+    Returns a Bunch of edges (q, 2), numbers of user and item; y (q,) ratings; user_names and
+    item_names, in the order of their numbers: sorted integers, or text.
     """
     table = _read(path, ("user", "item", "rating"), ("timestamp",))
-    users, user = np.unique(table.labels("user"), return_inverse=True)
-    items, item = np.unique(table.labels("item"), return_inverse=True)
-    edges = np.column_stack([user, item])
-    return Bunch(edges=edges, y=table.without_missing("rating"), users=users, items=items)
+    user_names, user = np.unique(table.labels("user"), return_inverse=True)
+    item_names, item = np.unique(table.labels("item"), return_inverse=True)
+    return Bunch(
+        edges=np.column_stack([user, item]),
+        y=table.without_missing("rating"),
+        user_names=user_names,
+        item_names=item_names,
+    )
 
 
 def _read(path, roles: tuple[str, ...], optional: tuple[str, ...]) -> Columns:
