@@ -214,3 +214,21 @@ def path_of(model: TrainedModel) -> Path | None:
     """How the candidates fared in cross-validation; None where the regulariser was given."""
     found = (model.record or {}).get("path")
     return None if not found else Path.from_record(found)
+
+
+def unfitted(model: TrainedModel):
+    """The model's learner with the regulariser that was chosen, to be trained anew."""
+    recipe = Recipe.from_record(model.record["recipe"])
+    found, path = model.record["found"], path_of(model)
+    options = dict(recipe.table.losses[recipe.chosen_loss])
+    parameters = model.ranker.get_params()
+    for name in ("kernel", "gamma", "degree", "coef0", "epsilon", "tol", "max_iter"):
+        if name in parameters and name in recipe.table.make().get_params():
+            options[name] = parameters[name]
+    basis = found.get("basis", recipe.basis)
+    if isinstance(basis, int) and "basis" in recipe.table.options:
+        options |= {"basis": basis, "random_state": recipe.seed}
+    if recipe.table.regulariser == "rounds":
+        return recipe.table.make(int(path.chosen if path else recipe.rounds), **options)
+    alpha = path.chosen if path is not None else recipe.alpha
+    return recipe.table.make(1 / alpha if recipe.table.regulariser == "C" else alpha, **options)

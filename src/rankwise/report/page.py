@@ -1,0 +1,88 @@
+"""The whole page."""
+
+from __future__ import annotations
+
+from html import escape
+
+import numpy as np
+
+from rankwise.evaluation import learning_curve
+from rankwise.report import sections
+from rankwise.report.style import CSS
+from rankwise.trained import TrainedModel
+from rankwise.workflow.items import Items
+from rankwise.workflow.judging import judge
+from rankwise.workflow.training import path_of, unfitted
+
+PAGE = """<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<link rel="icon" href="data:,">
+<title>{title}</title>
+<style>{css}</style>
+</head>
+<body>
+<main>
+<header>
+<h1>{title}</h1>
+<p class="sub">{subtitle}</p>
+</header>
+{tiles}
+<div class="cards">
+{cards}
+</div>
+<footer>Made by rankwise{version}. This file is complete: it loads nothing from elsewhere.</footer>
+</main>
+</body>
+</html>
+"""
+
+
+def build_report(
+    model: TrainedModel,
+    items: Items,
+    *,
+    title: str | None = None,
+    relevant: float | None = None,
+    with_learning_curve: bool = False,
+    commands: list[list[str]] | None = None,
+) -> str:
+    """The page as text: the model judged on the items, which must have scores."""
+    if items.y is None:
+        raise ValueError(f"{items.source} holds no scores to judge the model by.")
+    s = model.predict(items.X, items.qid)
+    judgement = judge(items.y, s, items.qid, relevant=relevant)
+    queries = judgement.queries
+    several = len(queries) > 1
+    centred = s
+    if several:
+        centred = s - (np.bincount(queries.codes, s) / queries.sizes)[queries.codes]
+    cards = [sections.what_was_trained(model, items.source, items.describe())]
+    path = path_of(model)
+    if path is not None:
+        cards.append(sections.chosen_by(path))
+    cards.append(sections.scores(items.y, s, several, centred))
+    if several:
+        cards.append(sections.by_query(judgement, items, s))
+    cards.append(sections.what_counts(model, items))
+    if with_learning_curve:
+        X = model.prepared(items.X, items.qid)
+        curve = learning_curve(unfitted(model), X, items.y, items.qid)
+        cards.append(sections.learning(curve))
+    if several:
+        cards.append(sections.worst_queries(judgement, items, s))
+    cards.append(sections.reproduce(model, commands or []))
+    record = model.record or {}
+    learner = record.get("recipe", {}).get("learner", type(model.ranker).__name__)
+    version = record.get("versions", {}).get("rankwise", "")
+    return PAGE.format(
+        title=escape(title or f"{learner} on {items.source}"),
+        subtitle=escape(f"{items.describe()}."),
+        css=CSS,
+        tiles=sections.tiles(judgement),
+        cards="\n".join(cards),
+        version=escape(f" {version}" if version else ""),
+    )

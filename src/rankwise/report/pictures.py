@@ -1,0 +1,166 @@
+"""The report's charts, each from plain arrays."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.stats import gaussian_kde
+
+from rankwise.report.svg import Chart, bars_across, number
+from rankwise.workflow.search import Path
+
+STYLES = "abcde"
+REACH = 1.96
+"""Standard errors to each side of a 95% interval."""
+POINTS = 160
+
+
+def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
+    margin = share * (high - low) or 0.05
+    return low - margin, high + margin
+
+
+def regularisation_path(path: Path) -> str:
+    """Held-out score over the candidates, with 95% intervals and the one that was chosen."""
+    order = np.argsort(path.value)
+    x, score = path.value[order], path.score[order]
+    error = None if path.score_se is None else np.nan_to_num(path.score_se[order])
+    low, high = (score, score) if error is None else (score - REACH * error, score + REACH * error)
+    chart = Chart(
+        f"Cross-validation over {path.parameter}",
+        (float(x.min()), float(x.max())),
+        _padded(float(low.min()), float(high.max())),
+        x_label=path.parameter,
+        y_label=path.judged[0].upper() + path.judged[1:],
+        log_x=path.parameter != "rounds",
+    )
+    if error is not None:
+        chart.band(x, low, high)
+    chart.line(x, score)
+    value, _ = path.at_chosen
+    chart.rule(x=path.chosen)
+    middle = np.mean(chart.across([x.min(), x.max()]))
+    right = float(chart.across(path.chosen)) > middle
+    shift = 1 / 1.02 if path.parameter != "rounds" else 1.0
+    place = path.chosen * shift if right else path.chosen / shift
+    words = f"chosen: {number(path.chosen)}"
+    words = f"{words} " if right else f" {words}"
+    chart.text(place, chart.y[1], words, anchor="end" if right else "start")
+    chart.point(path.chosen, value, f"{path.parameter} {path.chosen:g}: {value:.4f}")
+    return chart.svg()
+
+
+def roc(y: np.ndarray, s: np.ndarray) -> str:
+    """The ROC curve of two score levels."""
+    positive = y == y.max()
+    order = np.argsort(-s, kind="stable")
+    ends = np.append(np.diff(s[order]) != 0, True)
+    tpr = np.append(0.0, np.cumsum(positive[order])[ends] / positive.sum())
+    fpr = np.append(0.0, np.cumsum(~positive[order])[ends] / (~positive).sum())
+    if len(fpr) > 400:
+        kept = np.unique(np.linspace(0, len(fpr) - 1, 400).astype(int))
+        fpr, tpr = fpr[kept], tpr[kept]
+    axes = {"x_label": "False positive rate", "y_label": "True positive rate"}
+    chart = Chart("ROC curve", (0.0, 1.0), (0.0, 1.0), **axes)
+    chart.line([0, 1], [0, 1], "m", dashed=True)
+    chart.band(fpr, np.zeros(len(fpr)), tpr)
+    return chart.line(fpr, tpr).svg()
+
+
+def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
+    """At most five groups of true scores, low to high: names, and each item's group."""
+    levels = np.unique(y)
+    if len(levels) <= len(STYLES):
+        return [f"score {level:g}" for level in levels], np.searchsorted(levels, y)
+    cuts = np.unique(np.quantile(y, [0.25, 0.5, 0.75]))
+    edges = [y.min(), *cuts, y.max()]
+    names = [f"{a:.3g} to {b:.3g}" for a, b in zip(edges[:-1], edges[1:])]
+    return names, np.searchsorted(cuts, y, side="left")
+
+
+def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[str, list[str]]:
+    """Densities of predicted scores, one a group of true scores; and the groups' names."""
+    names, group = score_levels(y)
+    low, high = _padded(*np.quantile(s, [0.002, 0.998]), 0.1)
+    x = np.linspace(low, high, POINTS)
+    densities = [_density(s[group == g], x, float(s.std())) for g in range(len(names))]
+    top = max((float(d.max()) for d in densities), default=1.0) or 1.0
+    chart = Chart(
+        "Predicted scores by true score",
+        (low, high),
+        (0.0, 1.08 * top),
+        x_label="Predicted score",
+        y_label="Density",
+        y_ticks=[],
+        left=30,
+    )
+    for density, style in zip(densities, STYLES):
+        chart.band(x, np.zeros(POINTS), density, style).line(x, density, style)
+    return chart.svg(), names
+
+
+def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
+    values = values[:5000]
+    if not len(values) or spread == 0:
+        return np.zeros(len(x))
+    if len(values) < 5 or values.std() < 1e-3 * spread:
+        width = 0.15 * spread
+        return np.exp(-0.5 * ((x[:, None] - values) / width) ** 2).mean(axis=1) / width / 2.5066
+    return gaussian_kde(values)(x)
+
+
+def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
+    """Ranking error of every query, worst first."""
+    order = np.argsort(-errors, kind="stable")
+    q = len(order)
+    chart = Chart(
+        "Ranking error by query, worst first",
+        (0.0, float(q)),
+        (0.0, max(float(errors.max()) * 1.08, 0.05)),
+        x_label=f"{q} queries, worst first",
+        y_label="Ranking error",
+        x_ticks=[],
+    )
+    if q <= 300:
+        for place, i in enumerate(order):
+            hint = f"query {labels[i]}: {errors[i]:.3f}"
+            style = "b" if errors[i] > 0.5 else "a"
+            chart.bar(place + 0.1, place + 0.9, 0.0, errors[i], hint, style)
+    else:
+        x = np.linspace(0, q - 1, 300)
+        curve = np.interp(x, np.arange(q), errors[order])
+        chart.band(x + 0.5, np.zeros(len(x)), curve).line(x + 0.5, curve)
+    chart.rule(y=mean, label=f"mean {mean:.3f}")
+    if errors.max() > 0.5:
+        chart.rule(y=0.5, label="a coin's error" if abs(mean - 0.5) > 0.05 else "")
+    return chart.svg()
+
+
+def learning_curve(curve) -> str:
+    """Held-out concordance over the size of the training set, with 95% intervals."""
+    x, error = np.asarray(curve.x, dtype=float), np.nan_to_num(curve.score_se)
+    low, high = curve.score - REACH * error, curve.score + REACH * error
+    training = None if curve.training is None else np.asarray(curve.training, dtype=float)
+    values = [low, high] if training is None else [low, high, training[np.isfinite(training)]]
+    all_values = np.concatenate(values)
+    chart = Chart(
+        "Learning curve",
+        (float(x.min()), float(x.max())),
+        _padded(float(all_values.min()), float(all_values.max())),
+        x_label=curve.name[0].upper() + curve.name[1:],
+        y_label="Pairs in the right order",
+        log_x=curve.log_base is not None,
+    )
+    if training is not None and np.isfinite(training).all():
+        chart.line(x, training, "m", dashed=True)
+    chart.band(x, low, high).line(x, curve.score)
+    for size, score in zip(x, curve.score):
+        chart.point(size, score, f"{size:g}: {score:.4f}", radius=3.5)
+    return chart.svg()
+
+
+def top_parts(kind: str, amounts: np.ndarray, names: list[str], most: int = 15) -> str:
+    order = np.argsort(-np.abs(amounts), kind="stable")[:most]
+    order = order[amounts[order] != 0]
+    title = "Features that move the score most" if kind == "features" else "Supporting items"
+    label = "Effect of one standard deviation" if kind == "features" else "Dual coefficient"
+    return bars_across(title, [names[i] for i in order], amounts[order], label)
