@@ -1,0 +1,66 @@
+"""Mistakes in one line instead of a traceback; Ctrl-C at any moment."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+import click
+
+MISTAKE, INTERRUPTED = 2, 130
+
+
+class Mistake(click.ClickException):
+    """Something the user can mend; exit code 2."""
+
+    exit_code = MISTAKE
+
+    def show(self, file=None):
+        click.echo(f"Error: {self.format_message()}", err=True)
+
+
+class Commands(click.Group):
+    """Commands in the order of their work; errors of ours and of the files as one line.
+
+    RANKWISE_TRACEBACK=1 shows where an error came from.
+    """
+
+    def list_commands(self, ctx):
+        return list(self.commands)
+
+    def invoke(self, ctx):
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            detail = f" {error}" if str(error) else ""
+            click.echo(f"Interrupted: nothing was written.{detail}", err=True)
+            leave(INTERRUPTED, ctx)
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError, MemoryError, ImportError) as error:
+            if os.environ.get("RANKWISE_TRACEBACK"):
+                raise
+            raise Mistake(_in_words(error)) from error
+
+
+def leave(code: int, ctx: click.Context) -> None:
+    """End at once: no thread, no exit handler can hold the process up."""
+    if ctx.find_root().obj == "testing" or not _is_own_process():
+        ctx.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _is_own_process() -> bool:
+    """Whether this process is the command, not a program that called it."""
+    return os.path.basename(sys.argv[0]) in ("rankwise", "rankwise.exe", "__main__.py")
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{place}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return str(error) or "not enough memory: take fewer items, or --basis."
+    return str(error) or type(error).__name__
