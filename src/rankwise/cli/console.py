@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import warnings
 from contextlib import contextmanager
@@ -14,9 +15,12 @@ from rich.table import Table
 from rankwise.atomic import write_atomically
 from rankwise.cli.failures import Mistake
 
+WIDE = 240
+
 
 def stdout() -> Console:
-    return Console(soft_wrap=not sys.stdout.isatty(), highlight=False)
+    """Results: as wide as they need to be where no terminal sets a width."""
+    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
 
 
 def say(words: str) -> None:
@@ -29,7 +33,8 @@ def working(what: str):
     """A spinner with the time passed, on a terminal only; warnings as one line each."""
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("default")
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("default", UserWarning)
         try:
             if console.is_terminal:
                 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
@@ -56,8 +61,6 @@ def check_writable(path: str) -> str:
     folder = target.parent if str(target.parent) else Path(".")
     if not folder.is_dir():
         raise Mistake(f"{path}: the folder {folder} does not exist.")
-    import os
-
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise Mistake(f"{path}: no permission to write there.")
     return path

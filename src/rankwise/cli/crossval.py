@@ -8,6 +8,7 @@ import click
 import numpy as np
 
 from rankwise.cli.console import say, stdout, table, working
+from rankwise.cli.models import taken_files
 from rankwise.cli.options import (
     given_options,
     reading_options,
@@ -16,7 +17,6 @@ from rankwise.cli.options import (
     taken_reading,
     taken_recipe,
 )
-from rankwise.cli.models import taken_files
 from rankwise.cli.train import training_data
 from rankwise.workflow.nesting import nested
 from rankwise.workflow.recipe import LEARNERS
@@ -93,7 +93,9 @@ def crossval(ctx, data, learners, folds, whole_path, as_json, **options):
     console.print(made)
     if folds:
         console.print(f"\nNested, {folds} outer folds; every choice made without the fold judged:")
-        made = table("learner", "ranking error", "95% interval", "NDCG@10", "tau_b", right=(1, 3, 4))
+        made = table(
+            "learner", "ranking error", "95% interval", "NDCG@10", "tau_b", right=(1, 3, 4)
+        )
         for name, _, outer in rows:
             made.add_row(name, *_nested_cells(outer))
         console.print(made)

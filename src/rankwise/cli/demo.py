@@ -54,7 +54,12 @@ def demo(output: Path):
     )
     output.mkdir(parents=True, exist_ok=True)
     made = table(
-        "learner", "chosen alpha", "unseen pairs right", "95% interval", "kept aside", "time",
+        "learner",
+        "chosen alpha",
+        "unseen pairs right",
+        "95% interval",
+        "kept aside",
+        "time",
         right=(1, 2, 4, 5),
     )
     best, models = None, {}

@@ -10,7 +10,7 @@ import numpy as np
 from rankwise.cli.console import stdout, table, working
 from rankwise.cli.failures import Mistake
 from rankwise.cli.models import data_of, load_model, taken_files
-from rankwise.cli.options import reading_options, relation_options, taken_reading
+from rankwise.cli.options import reading_options_beside_a_query, relation_options, taken_reading
 from rankwise.workflow.explaining import Explanation
 from rankwise.workflow.explaining import explain as explain_pair
 from rankwise.workflow.items import Items
@@ -24,10 +24,9 @@ from rankwise.workflow.items import Items
 @click.option("--below", metavar="B", help="Another; default: the first two of the ranking.")
 @click.option("--top", type=click.IntRange(1), default=8, show_default=True, help="Parts to show.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--query-column", metavar="COLUMN", help="Tables: the column of queries.")
-@reading_options
+@reading_options_beside_a_query
 @relation_options
-def explain(model, data, label, above, below, top, as_json, query_column, **options):
+def explain(model, data, label, above, below, top, as_json, **options):
     """Show the ranking of query Q and why item A scores above (or below) item B.
 
     \b
@@ -40,7 +39,6 @@ def explain(model, data, label, above, below, top, as_json, query_column, **opti
     features for linear models, thresholds between the two for rank-boost, and for kernels the
     training items that A is more (or less) like than B.
     """
-    options["query"] = query_column
     reading, files = taken_reading(options), taken_files(options)
     with working("explaining"):
         trained = load_model(model)

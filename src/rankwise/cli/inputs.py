@@ -194,9 +194,7 @@ def read_relation(path: str, rows: Items, columns_of: Items | None, need_values:
     """Row node, column node and, where given, a value."""
     names, columns = _tuples(path, least=3 if need_values else 2)
     other = rows if columns_of is None else columns_of
-    edges = np.column_stack(
-        [_places(columns, names[0], rows), _places(columns, names[1], other)]
-    )
+    edges = np.column_stack([_places(columns, names[0], rows), _places(columns, names[1], other)])
     y = columns.must_be_numbers(names[2]) if len(names) > 2 else None
     return Relation(rows, columns_of, edges, y, columns.name)
 

@@ -38,7 +38,7 @@ def _stacked(*options):
     return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
 
 
-reading_options = _stacked(
+_format_option = (
     click.option(
         "--format",
         "format_",
@@ -46,13 +46,26 @@ reading_options = _stacked(
         default="auto",
         help="What the data file is; auto looks at its name and content.",
     ),
+)
+_QUERY_HELP = "Tables: the column of queries."
+_other_columns = (
     click.option("--target", metavar="COLUMN", help="Tables: the column of scores."),
-    click.option("--query", metavar="COLUMN", help="Tables: the column of queries."),
     click.option("--id", "name", metavar="COLUMN", help="Tables: the column of item names."),
     click.option(
         "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeat)."
     ),
 )
+reading_options = _stacked(
+    *_format_option,
+    click.option("--query", metavar="COLUMN", help=_QUERY_HELP),
+    *_other_columns,
+)
+reading_options_beside_a_query = _stacked(
+    *_format_option,
+    click.option("--query-column", "query", metavar="COLUMN", help=_QUERY_HELP),
+    *_other_columns,
+)
+"""For a command whose --query names a query."""
 
 
 def taken_reading(options: dict) -> Reading:

@@ -60,18 +60,21 @@ def build_report(
     centred = s
     if several:
         centred = s - (np.bincount(queries.codes, s) / queries.sizes)[queries.codes]
-    cards = [sections.what_was_trained(model, items.source, items.describe())]
+    charts = []
     path = path_of(model)
     if path is not None:
-        cards.append(sections.chosen_by(path))
-    cards.append(sections.scores(items.y, s, several, centred))
+        charts.append(sections.chosen_by(path))
+    charts.append(sections.scores(items.y, s, several, centred))
     if several:
-        cards.append(sections.by_query(judgement, items, s))
-    cards.append(sections.what_counts(model, items))
+        charts.append(sections.by_query(judgement))
+    charts.append(sections.what_counts(model, items))
     if with_learning_curve:
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
-        cards.append(sections.learning(curve))
+        charts.append(sections.learning(curve))
+    if len(charts) % 2:
+        charts[-1] = charts[-1].replace("<section>", '<section class="last">', 1)
+    cards = [sections.what_was_trained(model, items), *charts]
     if several:
         cards.append(sections.worst_queries(judgement, items, s))
     cards.append(sections.reproduce(model, commands or []))

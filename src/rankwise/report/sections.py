@@ -55,7 +55,7 @@ def facts(rows: list[tuple[str, str]]) -> str:
     return f'<table class="facts"><tbody>{cells}</tbody></table>'
 
 
-def what_was_trained(model: TrainedModel, data_source: str, data_summary: str) -> str:
+def what_was_trained(model: TrainedModel, items: Items) -> str:
     record = model.record or {}
     recipe, trained = record.get("recipe", {}), record.get("trained", {})
     name = recipe.get("learner", type(model.ranker).__name__)
@@ -76,14 +76,18 @@ def what_was_trained(model: TrainedModel, data_source: str, data_summary: str) -
         chosen = f"alpha {recipe.get('alpha', recipe.get('rounds', '–'))}, as given"
     rows.append(("Regularisation", chosen))
     rows.append(("Scaling", _scaling(recipe)))
-    rows.append(
-        ("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}")
-    )
-    rows.append(("Judged on", f"{data_source}: {data_summary}"))
+    rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
+    rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     seconds = record.get("seconds")
     if seconds is not None:
         rows.append(("Training took", f"{seconds:.2f} s, {record.get('created', '')}"))
-    return section("What was trained on what", facts(rows), wide=True)
+    body = facts(rows)
+    if trained.get("source") == items.source and trained.get("summary") == items.describe():
+        body += (
+            '<p class="warning">Judged on the data it was trained on: all figures here but the '
+            "cross-validation flatter the model.</p>"
+        )
+    return section("What was trained on what", body, wide=True)
 
 
 def _scaling(recipe: dict) -> str:
@@ -128,7 +132,7 @@ def scores(y, s, qid_given: bool, centred) -> str:
     return section("Scores", figure(svg, caption, legend))
 
 
-def by_query(judgement: Judgement, items: Items, s: np.ndarray) -> str:
+def by_query(judgement: Judgement) -> str:
     errors = judgement.by_query["ranking_error"]
     judged = np.flatnonzero(~np.isnan(errors))
     labels = [str(label) for label in judgement.queries.labels[judged]]

@@ -35,7 +35,8 @@ p { margin: .3rem 0 .9rem; }
 .tile span { display: block; color: var(--muted); font-size: .86rem; }
 .cards { display: grid; grid-template-columns: repeat(2, minmax(0, 1fr)); gap: .8rem; }
 section { padding: 1.1rem 1.2rem; min-width: 0; }
-section.wide { grid-column: 1 / -1; }
+section.wide, section.last { grid-column: 1 / -1; }
+section.last svg.chart { margin: 0 auto; }
 figure { margin: .6rem 0 0; }
 figcaption { font-size: .88rem; margin-top: .3rem; }
 svg.chart { display: block; width: 100%; height: auto; max-width: 620px; overflow: visible; }

@@ -11,6 +11,7 @@ from html import escape
 import numpy as np
 
 WIDTH, HEIGHT = 480, 300
+_RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
 
 
@@ -64,7 +65,7 @@ class Axis:
 
 
 def _power(p: int) -> str:
-    return number(2.0**p) if -7 <= p <= 13 else f"2^{p}"
+    return number(2.0**p) if -3 <= p <= 13 else "2" + str(p).translate(_RAISED)
 
 
 @dataclass
@@ -151,7 +152,9 @@ class Chart:
         for value, label in self.y_ticks if self.y_ticks is not None else self.up.ticks(5):
             at = float(self.up(value))
             right = WIDTH - RIGHT
-            out.append(f'<line class="grid" x1="{self.left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>')
+            out.append(
+                f'<line class="grid" x1="{self.left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>'
+            )
             out.append(
                 f'<text class="tick" x="{self.left - 7}" y="{at + 4:.1f}" text-anchor="end">'
                 f"{escape(label)}</text>"

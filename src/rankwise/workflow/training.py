@@ -161,7 +161,7 @@ class _Interruptions(warnings.catch_warnings):
 
     def __enter__(self):
         self._seen = super().__enter__()
-        warnings.simplefilter("default")
+        warnings.simplefilter("default", UserWarning)
         return self
 
     def __exit__(self, *error):
