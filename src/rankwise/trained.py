@@ -1,4 +1,4 @@
-"""What the command `rankwise train` writes: a ranker, how its items are scaled, where it came from."""
+"""What `rankwise train` writes: a ranker, how its items are scaled, where it came from."""
 
 from __future__ import annotations
 

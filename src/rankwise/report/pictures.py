@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 from scipy.stats import gaussian_kde
 
@@ -73,7 +75,7 @@ def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
         return [f"score {level:g}" for level in levels], np.searchsorted(levels, y)
     cuts = np.unique(np.quantile(y, [0.25, 0.5, 0.75]))
     edges = [y.min(), *cuts, y.max()]
-    names = [f"{a:.3g} to {b:.3g}" for a, b in zip(edges[:-1], edges[1:])]
+    names = [f"{a:.3g} to {b:.3g}" for a, b in pairwise(edges)]
     return names, np.searchsorted(cuts, y, side="left")
 
 

@@ -43,7 +43,8 @@ def tiles(judgement: Judgement) -> str:
         if measure.low is not None:
             spread = f"95%: {measure.low:.3f} to {measure.high:.3f}"
         cells.append(
-            f'<div class="tile"><span>{escape(name)}</span><b>{value}</b><span>{spread}</span></div>'
+            f'<div class="tile"><span>{escape(name)}</span><b>{value}</b>'
+            f"<span>{spread}</span></div>"
         )
     return f'<div class="tiles">{"".join(cells)}</div>'
 
