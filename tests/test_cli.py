@@ -149,7 +149,7 @@ def test_explanations_add_up(folder, tmp_path, options):
     total = sum(part["amount"] for part in record["parts"]) + record["rest"]
     assert record["difference"] >= 0
     np.testing.assert_allclose(total, record["difference"], rtol=1e-9, atol=1e-12)
-    shown = run(*query, "--above", "d25", "--below", "2").stdout
+    shown = run(*query, "--above", "d25", "--below", "4").stdout
     assert "d25 (A)" in shown and "which is the sum of" in shown
 
 

@@ -21,6 +21,13 @@ class TrainedModel(BaseEstimator):
         self.scaler = scaler
         self.record = record
 
+    def fit(self, X, y, *, qid=None):
+        """Scale and learn anew, with the same parameters; the record is of the old training."""
+        if self.scaler is not None:
+            X = self.scaler.fit_transform(X, qid=qid)
+        self.ranker.fit(X, y, qid=qid)
+        return self
+
     @property
     def feature_names(self) -> list[str]:
         return list((self.record or {}).get("features", []))

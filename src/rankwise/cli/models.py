@@ -5,6 +5,7 @@ from __future__ import annotations
 from rankwise.cli.failures import Mistake
 from rankwise.cli.inputs import Reading, read_items, read_nodes, read_ratings, read_relation
 from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.rank_boost import RankBoost
 from rankwise.trained import TrainedModel
 from rankwise.workflow.items import Items
 from rankwise.workflow.relation import Relation
@@ -38,6 +39,11 @@ def data_of(model: TrainedModel, path: str, reading: Reading, files: dict) -> It
         raise Mistake(
             f"{items.source} has {items.X.shape[1]} features, the model was trained on {expected}."
         )
+    takes_missing = isinstance(model.ranker, RankBoost) or (
+        model.scaler is not None and model.scaler.missing == "median"
+    )
+    if not takes_missing:
+        items.refuse_missing("Train with --missing median, or --learner rank-boost.")
     return items
 
 

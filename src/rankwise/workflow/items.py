@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankwise.preferences import Preferences
 from rankwise.queries import Queries
@@ -60,6 +61,16 @@ class Items:
             raise ValueError(f"{self.source} has no query {label!r}; it has {shown}.")
         return found
 
+    def refuse_missing(self, way_out: str) -> None:
+        """An error that names the first item and feature without a value."""
+        values = self.X.data if sparse.issparse(self.X) else self.X
+        if not np.isnan(values).any():
+            return
+        row, column = np.argwhere(np.isnan(_dense(self.X)))[0]
+        raise ValueError(
+            f"{self.source}: {self.features[column]!r} of {self.names[row]} is missing. {way_out}"
+        )
+
     def describe(self) -> str:
         """One line: how many items, features, queries, and what they are told by."""
         n = self.X.shape[1]
@@ -80,3 +91,7 @@ class Items:
 def counted(number: int, one: str, many: str | None = None) -> str:
     """`1 item`, `2,000 items`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def _dense(X) -> np.ndarray:
+    return X.toarray() if sparse.issparse(X) else X

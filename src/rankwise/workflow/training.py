@@ -62,6 +62,8 @@ def train(recipe: Recipe, data: Items | Relation) -> TrainedModel:
 
 def _train_items(recipe: Recipe, items: Items):
     missing = "keep" if recipe.learner == "rank-boost" else recipe.missing
+    if missing == "refuse":
+        items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
     scaler = None
     X = items.X
     if recipe.learner == "rank-boost" and sparse.issparse(X):
