@@ -8,6 +8,7 @@ any moment leaves no lock taken that another thread would wait for.
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import Callable, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -59,10 +60,13 @@ class _Batch:
         self._stopped = False
         self._outcomes: list = [None] * len(tasks)
         self._errors: dict[int, BaseException] = {}
+        self._entered: list[None] = []
+        self._left: list[None] = []
         self._finished: SimpleQueue = SimpleQueue()
 
     def work(self) -> None:
         """What one thread does: take a task while there is one."""
+        self._entered.append(None)
         for number in self._next:
             if self._stopped or number >= len(self._tasks):
                 break
@@ -71,21 +75,20 @@ class _Batch:
             except BaseException as error:
                 self._errors[number] = error
                 break
+        self._left.append(None)
         self._finished.put(None)
 
     def results(self, threads: int) -> list:
-        left = 0
         try:
             for _ in range(threads):
                 _inbox.put(self.work)
-                left += 1
-            while left:
+            for _ in range(threads):
                 self._finished.get()
-                left -= 1
         except BaseException:
+            # An interrupt may come between a message and its being counted: count the workers.
             self._stopped = True
-            for _ in range(left):
-                self._finished.get()
+            while len(self._left) < len(self._entered):
+                time.sleep(1e-3)
             raise
         if self._errors:
             raise self._errors[min(self._errors)]

@@ -69,9 +69,8 @@ def check_writable(path: str) -> str:
 def write_text(path: str, text: str) -> None:
     """The whole text to a file at once, or to standard output for "-"."""
     if path == "-":
-        stream = click.get_text_stream("stdout", encoding="utf-8")
-        stream.write(text)
-        stream.flush()
+        sys.stdout.write(text)
+        sys.stdout.flush()
         return
     write_atomically(path, [text.encode()])
 

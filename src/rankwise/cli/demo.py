@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -62,19 +63,19 @@ def demo(output: Path):
         "time",
         right=(1, 2, 4, 5),
     )
-    best, models = None, {}
+    best, models = (0.0, ""), {}
     for name, recipe in LEARNERS.items():
         started = time.perf_counter()
         with working(name):
             model = models[name] = train_model(recipe, seen)
             aside = _concordance(model, unseen)
         seconds = time.perf_counter() - started
-        path = path_of(model)
+        path: Any = path_of(model)
         score, error = path.at_chosen
         interval = f"{score - 1.96 * error:.3f} to {score + 1.96 * error:.3f}"
         row = (f"{path.chosen:g}", f"{score:.3f}", interval, f"{aside:.3f}", f"{seconds:.1f} s")
         made.add_row(name, *row)
-        if best is None or score > best[0]:
+        if score > best[0]:
             best = (score, name)
     console.print(made)
     console.print(f"Refitting without two patients differs from the shortcut by {_gap(seen):.1e}.")

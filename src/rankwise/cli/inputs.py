@@ -6,6 +6,7 @@ import io
 import re
 from dataclasses import asdict, dataclass
 from pathlib import PurePath
+from typing import Any
 
 import numpy as np
 
@@ -138,7 +139,7 @@ def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
         raise ValueError(
             f"{columns.name} lacks {len(absent)} of the model's {len(chosen)} features: {shown}."
         )
-    found = {name: columns.numbers(name) for name in chosen}
+    found: dict[str, Any] = {name: columns.numbers(name) for name in chosen}
     words = [name for name, values in found.items() if values is None]
     if words and not trained:
         hint = " ".join(f"--ignore {name!r}" for name in words[:8])
@@ -174,9 +175,12 @@ def read_preferences(path: str, items: Items) -> Items:
     """Items told by preferences: columns winner, loser and, where given, magnitude and weight."""
     rows, columns = _tuples(path, least=2)
     winner, loser = (_places(columns, rows[j], items) for j in (0, 1))
-    extra = [columns.must_be_numbers(name) for name in rows[2:4]]
+    extra = {
+        what: columns.must_be_numbers(name)
+        for what, name in zip(("magnitude", "weight"), rows[2:4])
+    }
     items.y = None
-    items.preferences = Preferences(winner, loser, *extra, n_items=len(items))
+    items.preferences = Preferences(winner, loser, **extra, n_items=len(items))
     return items
 
 

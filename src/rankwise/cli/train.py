@@ -171,7 +171,8 @@ def write_model(model: TrainedModel, output: str) -> None:
     with tempfile.TemporaryDirectory() as folder:
         scratch = Path(folder) / "model.rw"
         save(model, scratch)
-        click.get_binary_stream("stdout").write(scratch.read_bytes())
+        sys.stdout.buffer.write(scratch.read_bytes())
+        sys.stdout.buffer.flush()
 
 
 def summary(model: TrainedModel) -> str:
@@ -198,7 +199,7 @@ def summary(model: TrainedModel) -> str:
 
 def _arguments() -> list[str]:
     context = click.get_current_context()
-    words = []
+    words: list[str] = []
     for parameter in context.command.params:
         value = context.params.get(parameter.name)
         source = context.get_parameter_source(parameter.name)
@@ -209,8 +210,8 @@ def _arguments() -> list[str]:
         elif isinstance(value, bool):
             words.append(parameter.opts[-1])
         else:
-            many = value if parameter.multiple else [value]
+            many: list = list(value or ()) if parameter.multiple else [value]
             for one in many:
                 text = ",".join(f"{v:g}" for v in one) if isinstance(one, tuple) else str(one)
                 words += [parameter.opts[-1], text]
-    return [context.info_name, *words]
+    return [str(context.info_name), *words]

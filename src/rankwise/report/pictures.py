@@ -61,8 +61,8 @@ def roc(y: np.ndarray, s: np.ndarray) -> str:
     if len(fpr) > 400:
         kept = np.unique(np.linspace(0, len(fpr) - 1, 400).astype(int))
         fpr, tpr = fpr[kept], tpr[kept]
-    axes = {"x_label": "False positive rate", "y_label": "True positive rate"}
-    chart = Chart("ROC curve", (0.0, 1.0), (0.0, 1.0), **axes)
+    labels = ("False positive rate", "True positive rate")
+    chart = Chart("ROC curve", (0.0, 1.0), (0.0, 1.0), *labels)
     chart.line([0, 1], [0, 1], "m", dashed=True)
     chart.band(fpr, np.zeros(len(fpr)), tpr)
     return chart.line(fpr, tpr).svg()
@@ -82,7 +82,7 @@ def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
 def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[str, list[str]]:
     """Densities of predicted scores, one a group of true scores; and the groups' names."""
     names, group = score_levels(y)
-    low, high = _padded(*np.quantile(s, [0.002, 0.998]), 0.1)
+    low, high = _padded(float(np.quantile(s, 0.002)), float(np.quantile(s, 0.998)), 0.1)
     x = np.linspace(low, high, POINTS)
     densities = [_density(s[group == g], x, float(s.std())) for g in range(len(names))]
     top = max((float(d.max()) for d in densities), default=1.0) or 1.0

@@ -33,7 +33,7 @@ def figure(svg: str, caption: str, legend: str = "") -> str:
 def tiles(judgement: Judgement) -> str:
     error = judgement["ranking_error"]
     low, high = (None if end is None else 1 - end for end in (error.high, error.low))
-    right = Measure("ranking_error", 1 - error.value, low, high, error.reason)
+    right = Measure("ranking_error", 1 - (error.value or 0.0), low, high, error.reason)
     shown = [("pairs in the right order", right)]
     shown += [(m.name, m) for m in judgement.measures if m.key != "ranking_error"]
     cells = []

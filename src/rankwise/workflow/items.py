@@ -20,9 +20,9 @@ class Items:
     """
 
     X: Any
-    y: np.ndarray | None = None
-    qid: np.ndarray | None = None
-    names: np.ndarray | None = None
+    y: Any = None
+    qid: Any = None
+    names: Any = None
     features: list[str] = field(default_factory=list)
     source: str = "data"
     preferences: Preferences | None = None

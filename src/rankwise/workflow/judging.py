@@ -160,9 +160,9 @@ def _single(key: str, measure, y, s) -> Measure:
             return Measure(key, value, reason=str(error))
         return Measure(key, value, 1 - high, 1 - low)
     if key == "tau_b":
-        error = _jackknife_error(measure, y, s)
-        if error is not None:
-            reach = 1.96 * error
+        spread = _jackknife_error(measure, y, s)
+        if spread is not None:
+            reach = 1.96 * spread
             return Measure(key, value, max(value - reach, -1.0), min(value + reach, 1.0))
     return Measure(key, value, reason="one list has no interval: it needs queries")
 

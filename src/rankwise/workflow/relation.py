@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -16,7 +17,7 @@ class Relation:
     rows: Items
     columns: Items | None
     edges: np.ndarray
-    y: np.ndarray | None
+    y: Any
     source: str = "data"
 
     def __len__(self) -> int:

@@ -196,10 +196,8 @@ def choose_preferences(recipe: Recipe, options: dict, X, preferences: Preference
 
 
 def _some(preferences: Preferences, rows, m: int) -> Preferences:
-    chosen = [
-        getattr(preferences, name)[rows] for name in ("winner", "loser", "magnitude", "weight")
-    ]
-    return Preferences(*chosen, n_items=m)
+    names = ("winner", "loser", "magnitude", "weight")
+    return Preferences(**{name: getattr(preferences, name)[rows] for name in names}, n_items=m)
 
 
 def _preference_path(make, options, X, preferences, alphas):
@@ -231,8 +229,8 @@ def choose_relation(recipe: Recipe, options: dict, nodes, y, edges):
     order = np.argsort(found["alpha"])
     what = {"edges": "edges", "rows": "rows", "columns": "columns", "both": "rows and columns"}
     by = f"folds of {what[setting]} held out"
-    columns = [found[name][order] for name in ("alpha", "score", "score_se")]
-    return search.best_estimator_, Path("alpha", *columns, search.alpha_, by)
+    alphas, score, error = (found[name][order] for name in ("alpha", "score", "score_se"))
+    return search.best_estimator_, Path("alpha", alphas, score, error, search.alpha_, by)
 
 
 def _grid(recipe: Recipe, default) -> np.ndarray:

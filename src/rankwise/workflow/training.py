@@ -6,6 +6,7 @@ import platform
 import time
 import warnings
 from datetime import UTC, datetime
+from typing import Any
 
 import numpy as np
 import sklearn
@@ -33,8 +34,8 @@ MEDIAN_OF = 1000
 """Items that the median heuristic looks at."""
 
 
-def train(recipe: Recipe, data: Items | Relation) -> TrainedModel:
-    """Scale, fill in what the recipe leaves open, choose the regulariser, fit."""
+def train(recipe: Recipe, data: Any) -> TrainedModel:
+    """Scale Items (or a Relation), fill in what the recipe leaves open, choose, fit."""
     started = time.perf_counter()
     with interruptions_raised():
         if recipe.learner == "conditional":
@@ -72,7 +73,7 @@ def _train_items(recipe: Recipe, items: Items):
         scaler = ItemScaler(recipe.scale, missing=missing).fit(X)
         X = scaler.transform(X, items.qid)
     options, found = fitting_options(recipe, X)
-    chosen = recipe.rounds if recipe.learner == "rank-boost" else recipe.alpha
+    chosen: Any = recipe.rounds if recipe.learner == "rank-boost" else recipe.alpha
     automatic = chosen == "auto" or isinstance(chosen, tuple)
     if items.preferences is not None:
         if "preferences" not in recipe.table.options:
@@ -232,5 +233,5 @@ def unfitted(model: TrainedModel):
         options |= {"basis": basis, "random_state": recipe.seed}
     if recipe.table.regulariser == "rounds":
         return recipe.table.make(int(path.chosen if path else recipe.rounds), **options)
-    alpha = path.chosen if path is not None else recipe.alpha
+    alpha: Any = path.chosen if path is not None else recipe.alpha
     return recipe.table.make(1 / alpha if recipe.table.regulariser == "C" else alpha, **options)
