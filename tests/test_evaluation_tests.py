@@ -23,6 +23,9 @@ from rankwise.evaluation import (
     tournament,
 )
 from rankwise.evaluation.comparison import holm, sign_flip_p
+from rankwise.learners.quadratic import pairs_within
+from rankwise.pairs import agree
+from rankwise.small_holdouts import SmallHoldouts
 from tests import reference_evaluation as reference
 
 RNG = np.random.default_rng(0)
@@ -119,6 +122,25 @@ def test_permutation_by_refitting_is_the_closed_form():
         make_pipeline(RLS()), X[:9], B[:9], cv="leave-pair-out", n_permutations=3, random_state=1
     )
     assert_allclose(closed[1], slow[1], atol=1e-12)
+
+
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+@pytest.mark.parametrize("alpha", [1e-5, 0.1, 10.0])
+def test_compiled_pairs_of_a_pointwise_loss(kernel, alpha):
+    for features, weight in ((4, None), (30, None), (4, RNG.integers(1, 3, 24).astype(float))):
+        x = RNG.normal(size=(24, features)).round(1)
+        targets = np.column_stack((Y, B))
+        model = RLS(alpha, kernel=kernel).fit(x, targets, sample_weight=weight)
+        ((_, fit),) = model._decomposed()
+        counted, right = SmallHoldouts(fit, alpha).judge_pairs()
+        pairs = pairs_within(fit.supervision.queries)
+        f = model.leave_pair_out(pairs)
+        gap = targets[pairs[:, 0]] - targets[pairs[:, 1]]
+        agreed = agree(f[:, 0] - f[:, 1], gap)
+        for j in range(2):
+            both = pairs.ravel()
+            assert_allclose(counted[:, j], np.bincount(both, np.repeat(gap[:, j] != 0, 2)))
+            assert_allclose(right[:, j], np.bincount(both, np.repeat(agreed[:, j], 2)))
 
 
 def test_frames_lists_and_kernels():

@@ -145,3 +145,46 @@ def _judge_rows(M, e, s, root, smallest, low, high, counted, right, unsafe):
                     right[i, c] += 0.5
                 elif (predicted > 0.0) == (gap > 0.0):
                     right[i, c] += 1.0
+
+
+def judge_solved(M, Q, f, e, s, smallest) -> tuple[np.ndarray, np.ndarray] | None:
+    """The same from f_U − Q_UU M_UU⁻¹ e_U (see solve_pairs): any problem that pairs leave freely.
+
+    O(m²) time for each output, O(mk) memory.
+    """
+    counted, right = np.zeros(s.shape), np.zeros(s.shape)
+    unsafe = np.zeros(len(s), dtype=np.int64)
+
+    def task(low, high):
+        _judge_solved_rows(M, Q, f, e, s, smallest, low, high, counted, right, unsafe)
+
+    over_ranges(task, len(s), work=20.0 * len(s) * s.size)
+    return None if unsafe.any() else (counted, right)
+
+
+@njit(cache=True, nogil=True)
+def _judge_solved_rows(M, Q, f, e, s, smallest, low, high, counted, right, unsafe):
+    m, k = s.shape
+    for i in range(low, high):
+        a = M[i, i]
+        for j in range(m):
+            if i == j:
+                continue
+            b, d = M[i, j], M[j, j]
+            determinant = a * d - b * b
+            if determinant <= smallest * max(a, d):
+                unsafe[i] += 1
+                continue
+            to_i, to_j = Q[i, i] - Q[j, i], Q[i, j] - Q[j, j]
+            for_i = (to_i * d - to_j * b) / determinant
+            for_j = (to_j * a - to_i * b) / determinant
+            for c in range(k):
+                gap = s[i, c] - s[j, c]
+                if gap == 0.0:
+                    continue
+                counted[i, c] += 1.0
+                predicted = f[i, c] - f[j, c] - for_i * e[i, c] - for_j * e[j, c]
+                if abs(predicted) <= TIE * abs(gap):
+                    right[i, c] += 0.5
+                elif (predicted > 0.0) == (gap > 0.0):
+                    right[i, c] += 1.0

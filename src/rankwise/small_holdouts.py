@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.holdout import LEVERAGE, QuadraticFit
-from rankwise.pairs import agree, judge_pairs, solve_bound, solve_pairs
+from rankwise.pairs import agree, judge_pairs, judge_solved, solve_bound, solve_pairs
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 from rankwise.tie_free import TieFreeQuery
 
@@ -150,7 +150,11 @@ class SmallHoldouts:
                 counted[items], right[items] = part.judge_pairs()
             return counted, right
         equal_weights = fit.centred and np.ptp(supervision.weight) == 0
-        if not equal_weights or fit.matrix.in_basis.any() or fit.n_items < 4:
+        if fit.matrix.in_basis.any() or fit.n_items < 4:
+            return self._judge_predictions(supervision.Y)
+        if isinstance(supervision, PointwiseScores):
+            return self._judge_pointwise(supervision.Y)
+        if not equal_weights:
             return self._judge_predictions(supervision.Y)
         alpha = fit.shifted(np.arange(2), [self.alpha])[0]
         spectrum, rows = fit.spectrum, slice(None)
@@ -159,6 +163,17 @@ class SmallHoldouts:
         smallest = LEVERAGE if spectrum.cancels else 0.0
         judged = judge_pairs(M, e, supervision.Y, spectrum.row_scale(), smallest)
         return judged or self._judge_predictions(supervision.Y)
+
+    def _judge_pointwise(self, Y) -> tuple[np.ndarray, np.ndarray]:
+        spectrum, rows = self.fit.spectrum, slice(None)
+        resolvent = spectrum.resolvent(self.alpha)
+        solution = spectrum.solutions([self.alpha])[0]
+        M = spectrum.residual_operator(rows, resolvent, self.alpha)
+        Q = spectrum.P @ resolvent.apply(spectrum.B.T)
+        f = spectrum.P @ solution + self.fit.offset_of(np.arange(self.fit.n_items))
+        e = spectrum.residuals(rows, solution, self.alpha)
+        smallest = LEVERAGE if spectrum.cancels else 0.0
+        return judge_solved(M, Q, f, e, Y, smallest) or self._judge_predictions(Y)
 
     def _judge_predictions(self, Y) -> tuple[np.ndarray, np.ndarray]:
         counted, right = np.zeros(Y.shape), np.zeros(Y.shape)
