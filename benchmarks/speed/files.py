@@ -1,4 +1,4 @@
-"""read_letor against scikit-learn's load_svmlight_file on the same file, plain and gzip, in one run.
+"""read_letor against scikit-learn's load_svmlight_file on the same files, plain and gzip.
 
     python -m benchmarks.speed.files [items] [rounds]
 
@@ -11,6 +11,7 @@ from __future__ import annotations
 import gzip
 import sys
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -65,8 +66,8 @@ def main() -> None:
             print_ratios(
                 f"{m:,} items, {name}, {path.stat().st_size / 1e6:.0f} MB",
                 {
-                    "load_svmlight_file": lambda: load_svmlight_file(str(path), query_id=True),
-                    "read_letor": lambda: read_letor(path),
+                    "load_svmlight_file": partial(load_svmlight_file, str(path), query_id=True),
+                    "read_letor": partial(read_letor, path),
                 },
                 {"read_letor": LIMIT},
                 rounds,

@@ -37,6 +37,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.exceptions",
         ],
     ),
+    "files": ("Data and files", ["rankwise.datasets", "rankwise.save", "rankwise.load"]),
     "metrics": ("Measures", ["rankwise.metrics"]),
     "evaluation": ("Estimating performance", ["rankwise.evaluation"]),
 }

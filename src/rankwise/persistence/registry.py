@@ -39,28 +39,31 @@ class Estimator:
     """An estimator's private attributes: the model's, the training data's, and mere caches.
 
     Training data are written on request only; after `load` they and the caches are None, so that
-    methods which need them can say so.
+    methods which need them can say so. `streaming` is what sums of a stream refer to.
     """
 
     cls: type
     private: tuple[str, ...] = ()
     training: tuple[str, ...] = ()
     caches: tuple[str, ...] = ()
+    streaming: tuple[str, ...] = ()
 
     def state(self, estimator, training_data: bool) -> dict[str, Any]:
-        names = {*self._parameters(), *self.private, *(self.training if training_data else ())}
         found = vars(estimator)
+        names = {*self._parameters(), *self.private, *(self.training if training_data else ())}
+        if training_data or found.get("_moments") is not None:
+            names.update(self.streaming)
         return {name: found[name] for name in found if name in names or _is_fitted_name(name)}
 
     def build(self, state: dict[str, Any]):
         """The estimator, without calling its constructor's or any other code on the state."""
-        allowed = {*self._parameters(), *self.private, *self.training}
+        allowed = {*self._parameters(), *self.private, *self.training, *self.streaming}
         for name in state:
             if name not in allowed and not _is_fitted_name(name):
                 raise ValueError(f"{self.cls.__name__} has no attribute {name!r}")
         made: Any = object.__new__(self.cls)
         vars(made).update(self._defaults())
-        vars(made).update(dict.fromkeys((*self.training, *self.caches)))
+        vars(made).update(dict.fromkeys((*self.training, *self.caches, *self.streaming)))
         vars(made).update(state)
         return made
 
@@ -147,7 +150,7 @@ KNOWN: tuple[Estimator | Part, ...] = (
     Estimator(RankRLSCV, _TOLD),
     _SVM,
     Estimator(RankSVMCV, _SVM.private),
-    Estimator(MPRank, (*_TOLD, "_moments", "_space"), _ITEMS, ("_problem",)),
+    Estimator(MPRank, (*_TOLD, "_moments"), _ITEMS, ("_problem",), ("_space",)),
     Estimator(MPRankCV, _TOLD, _ITEMS),
     Estimator(SVRank, _TOLD, _ITEMS),
     Estimator(RankBoost, ("_has_queries",)),
