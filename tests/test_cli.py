@@ -194,7 +194,7 @@ def test_conditional_ranking_of_one_and_two_domains(tmp_path):
     assert judged["measures"]["ranking_error"]["value"] < 0.02
     assert len(run("predict", model, data, *nodes).stdout.split()) == 120
     games = [f"a{i},a{j},{A[i, 0] - A[j, 0]:.5f}" for i in range(12) for j in range(12) if i != j]
-    (tmp_path / "games.csv").write_text("one,other,result\n" + "\n".join(games))
+    (tmp_path / "games.csv").write_text("row,column,value\n" + "\n".join(games))
     options = ("--nodes", tmp_path / "a.csv", "--relation", "reciprocal", "-o", model, "-q")
     run("train", tmp_path / "games.csv", "--learner", "conditional", *options)
     found = run("predict", model, tmp_path / "games.csv", "--nodes", tmp_path / "a.csv", "--trec")

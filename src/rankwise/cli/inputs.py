@@ -10,11 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.cli.tables import Columns, read_columns
-from rankwise.datasets import read_letor
+from rankwise import datasets
+from rankwise.datasets.columns import Columns, read_columns
 from rankwise.datasets.source import Source, read_source
 from rankwise.exceptions import ReadError
-from rankwise.preferences import Preferences
 from rankwise.workflow.items import Items
 from rankwise.workflow.relation import Relation
 
@@ -50,15 +49,18 @@ class Reading:
         )
 
 
-def read_items(path: str, reading: Reading, features: list[str] | None = None):
-    """Items, and the reading with the columns that were found; `features` are a model's."""
+def read_items(path: str, reading: Reading, features: list[str] | None = None, scores=True):
+    """Items, and the reading with the columns that were found; `features` are a model's.
+
+    Without a model a table must have scores, unless scores=False.
+    """
     source = read_source(path)
     if not source.data.strip():
         raise ReadError("the file is empty.", source.name)
     kind = reading.format if reading.format != "auto" else _kind(path, source)
     if kind == "letor":
         return _letor(path, source, features), reading
-    return _table(read_columns(source), reading, features)
+    return _table(read_columns(source), reading, features, scores)
 
 
 def _kind(path: str, source: Source) -> str:
@@ -80,7 +82,7 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
     if path == "-":
         content = io.BytesIO(source.data)
         content.name = source.name
-    found = read_letor(content, n_features=n)
+    found = datasets.read_letor(content, n_features=n)
     names = None
     if any(found.comments):
         matches = [DOCID.search(comment) for comment in found.comments]
@@ -93,11 +95,11 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
     return Items(found.X, found.y, found.qid, names, features or [], source.name)
 
 
-def _table(columns: Columns, reading: Reading, features: list[str] | None):
+def _table(columns: Columns, reading: Reading, features: list[str] | None, scores: bool):
     target = _column(columns, reading.target, TARGETS, "--target", required=features is None)
     query = _column(columns, reading.query, QUERIES, "--query", required=features is None)
     name = _column(columns, reading.name, NAMES, "--id", required=features is None)
-    if target is None and features is None:
+    if target is None and features is None and scores:
         raise ValueError(
             f"{columns.name}: which column holds the scores to learn? Give --target, one of "
             f"{', '.join(map(repr, columns.values))}."
@@ -113,8 +115,8 @@ def _table(columns: Columns, reading: Reading, features: list[str] | None):
     X = _features(columns, chosen, trained=features is not None)
     items = Items(
         X,
-        None if target is None else _scores(columns, target),
-        None if query is None else _labels(columns, query),
+        None if target is None else columns.without_missing(target),
+        None if query is None else columns.labels(query),
         None if name is None else columns.text(name),
         list(chosen),
         columns.name,
@@ -153,54 +155,34 @@ def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
     return np.column_stack([found[name] for name in chosen])
 
 
-def _scores(columns: Columns, target: str) -> np.ndarray:
-    y = columns.must_be_numbers(target)
-    if np.isnan(y).any():
-        line = int(columns.lines[int(np.argmax(np.isnan(y)))])
-        raise ReadError("the score is missing.", columns.name, line, target)
-    return y
-
-
-def _labels(columns: Columns, query: str) -> np.ndarray:
-    values = columns.values[query]
-    text = columns.text(query)
-    empty = np.array([cell in ("", "None") for cell in text])
-    if empty.any():
-        line = int(columns.lines[int(np.argmax(empty))])
-        raise ReadError("the query is missing.", columns.name, line, query)
-    return values if values.dtype.kind in "iu" else text
-
-
 def read_preferences(path: str, items: Items) -> Items:
-    """Items told by preferences: columns winner, loser and, where given, magnitude and weight."""
-    rows, columns = _tuples(path, least=2)
-    winner, loser = (_places(columns, rows[j], items) for j in (0, 1))
-    extra = {
-        what: columns.must_be_numbers(name)
-        for what, name in zip(("magnitude", "weight"), rows[2:4])
-    }
+    """Items told by preferences among them: by names, else by row numbers from 0."""
+    names = items.names if items.named else None
+    items.preferences = datasets.read_preferences(path, items=names, n_items=len(items))
     items.y = None
-    items.preferences = Preferences(winner, loser, **extra, n_items=len(items))
     return items
 
 
 def read_ratings(path: str, objects: Items) -> Items:
     """User, object, rating: every user is a query over the features of the objects rated."""
-    names, columns = _tuples(path, least=3)
-    rated = _places(columns, names[1], objects)
-    items = objects.take(rated)
-    items.y, items.qid = columns.must_be_numbers(names[2]), columns.text(names[0])
-    items.source = columns.name
+    found = datasets.read_ratings(path)
+    known = {str(name): row for row, name in enumerate(objects.names)}
+    absent = [str(name) for name in found.item_names if str(name) not in known]
+    if absent:
+        raise ValueError(f"{path}: {absent[0]!r} is rated but not in {objects.source}.")
+    place = np.array([known[str(name)] for name in found.item_names])
+    items = objects.take(place[found.edges[:, 1]])
+    items.y, items.qid, items.source = found.y, found.user_names[found.edges[:, 0]], path
     return items
 
 
-def read_relation(path: str, rows: Items, columns_of: Items | None, need_values: bool) -> Relation:
+def read_relation(path: str, rows: Items, columns: Items | None, need_values: bool) -> Relation:
     """Row node, column node and, where given, a value."""
-    names, columns = _tuples(path, least=3 if need_values else 2)
-    other = rows if columns_of is None else columns_of
-    edges = np.column_stack([_places(columns, names[0], rows), _places(columns, names[1], other)])
-    y = columns.must_be_numbers(names[2]) if len(names) > 2 else None
-    return Relation(rows, columns_of, edges, y, columns.name)
+    other = rows if columns is None else columns
+    found = datasets.read_edges(path, rows=rows.names, columns=other.names)
+    if need_values and found.y is None:
+        raise ValueError(f"{path}: every edge needs a value, as the third column.")
+    return Relation(rows, columns, found.edges, found.y, path)
 
 
 def read_nodes(path: str, features: list[str] | None = None) -> Items:
@@ -216,26 +198,3 @@ def read_nodes(path: str, features: list[str] | None = None) -> Items:
         seen, counts = np.unique(names, return_counts=True)
         raise ValueError(f"{columns.name} holds {seen[counts.argmax()]!r} twice.")
     return Items(X, None, None, names, features or chosen, columns.name)
-
-
-def _tuples(path: str, least: int) -> tuple[list[str], Columns]:
-    source = read_source(path)
-    columns = read_columns(source)
-    names = list(columns.values)
-    if len(names) < least:
-        raise ValueError(f"{columns.name}: expected {least} columns, found {len(names)}.")
-    return names, columns
-
-
-def _places(columns: Columns, column: str, items: Items) -> np.ndarray:
-    """Row numbers of the items that a column names; items without names go by number from 1."""
-    known = {str(name): row for row, name in enumerate(items.names)}
-    if "row 1" in known:
-        known = {str(row + 1): row for row in range(len(items))}
-    out = np.empty(len(columns), dtype=np.intp)
-    for i, label in enumerate(columns.text(column)):
-        if label not in known:
-            reason = f"{label!r} is not an item of {items.source}."
-            raise ReadError(reason, columns.name, int(columns.lines[i]), column)
-        out[i] = known[label]
-    return out

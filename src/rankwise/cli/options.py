@@ -131,7 +131,7 @@ relation_options = _stacked(
     click.option(
         "--preferences",
         metavar="FILE",
-        help="winner,loser[,magnitude[,weight]] lines in place of scores: ids, or rows from 1.",
+        help="winner,loser[,magnitude[,weight]] lines in place of scores: ids, or rows from 0.",
     ),
     click.option(
         "--items",

@@ -117,32 +117,12 @@ def training_data(path: str, recipe: Recipe, reading, files: dict):
     if files["preferences"]:
         if "preferences" not in recipe.table.options:
             raise Mistake(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
-        items, reading = _items_without_scores(path, reading)
+        items, reading = read_items(path, reading, scores=False)
         return read_preferences(files["preferences"], items), reading
     items, reading = read_items(path, reading)
     if items.y is None:
         raise Mistake(f"{items.source} holds no scores to learn from: give --target.")
     return items, reading
-
-
-def _items_without_scores(path: str, reading):
-    try:
-        return read_items(path, reading)
-    except ValueError as error:
-        if "Give --target" not in str(error):
-            raise
-    from rankwise.cli.tables import read_columns
-    from rankwise.datasets.source import read_source
-
-    columns = read_columns(read_source(path))
-    blank = {"": np.zeros(len(columns))} | columns.values
-    from dataclasses import replace
-
-    from rankwise.cli.inputs import _table
-
-    columns.values = blank
-    items, found = _table(columns, replace(reading, target=""), None)
-    return items, replace(found, target=None)
 
 
 def hint_at_scaling(told, recipe: Recipe) -> None:

@@ -61,6 +61,7 @@ svg .line.m { stroke: var(--muted); } svg .bar.m, svg .dot.m { fill: var(--muted
 .legend li::before { content: ""; display: inline-block; width: .8em; height: .8em;
   border-radius: 3px; margin-right: .4em; vertical-align: -.05em; background: var(--swatch); }
 .scroll { overflow-x: auto; }
+.scroll th, .scroll td { white-space: nowrap; }
 table { border-collapse: collapse; width: 100%; font-size: .93rem;
   font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .34rem .7rem .34rem 0; border-bottom: 1px solid var(--line);

@@ -16,7 +16,7 @@ from rankwise.queries import Queries
 class Items:
     """m items: X (m, n), y and qid where known, names of items and of features.
 
-    `preferences` stand in place of y; `rows` are the line or row numbers they had, from 1.
+    `preferences` stand in place of y; `named` says whether items have names of their own.
     """
 
     X: Any
@@ -28,6 +28,7 @@ class Items:
     preferences: Preferences | None = None
 
     def __post_init__(self):
+        self.named = self.names is not None
         if self.names is None:
             self.names = np.array([f"row {i + 1}" for i in range(self.X.shape[0])])
         if not self.features:
