@@ -21,7 +21,7 @@ import numpy as np
 
 from rankwise.blocks import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
 from rankwise.graph_laplacian import GraphLaplacian
-from rankwise.solvers.spectral import PrimalSpectrum, Spectrum
+from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, Spectrum
 from rankwise.spaces.matrix import Features, Gram
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 
@@ -112,10 +112,10 @@ class QuadraticFit:
             if min(alphas) < spectrum.rounding():
                 return self._refit(items, given)
             return self._leave_many_rows_out(items, rows, alphas)
-        P, B = spectrum.P[items], spectrum.B[rows]
+        P, B, rotated = spectrum.P[items], spectrum.B[rows], spectrum.rotate(normals)
         out = np.zeros((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
-            resolvent = spectrum.resolvent(alpha, normals, values)
+            resolvent = Resolvent(1.0 / (spectrum.eigenvalues + alpha), rotated, values)
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)

@@ -12,12 +12,9 @@ from rankwise.datasets.sentences import (
     Sentence,
     Token,
 )
+from rankwise.exceptions import ReadError
 
 ROOTS = {"", "0", "ROOT", "root"}
-
-
-class MalformedCorpus(ValueError):
-    """A corpus file that cannot be taken as asked; the message names the place."""
 
 
 @dataclass
@@ -56,9 +53,8 @@ class Assembly:
     def report(self, kind: str, where: str, message: str) -> None:
         problem = Problem(kind, where, message)
         if self.stops:
-            raise MalformedCorpus(
-                f'{problem}. Read with errors="skip" to leave it out and see it in problems.'
-            )
+            way_out = 'Read with errors="skip" to leave it out and see it in problems.'
+            raise ReadError(f"{problem}. {way_out}", self.name)
         self.problems.append(problem)
 
     def add(self, raw: RawSentence) -> None:

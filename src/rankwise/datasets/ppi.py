@@ -12,6 +12,7 @@ from rankwise.datasets.assembly import Assembly
 from rankwise.datasets.conllu import read_conllu
 from rankwise.datasets.ppi_xml import read_xml
 from rankwise.datasets.sentences import Corpus
+from rankwise.exceptions import ReadError
 from rankwise.validation import check_choice
 
 FORMATS = {"auto": "by the first character", "xml": "unified PPI XML", "conllu": "CoNLL-U"}
@@ -61,7 +62,7 @@ def read_ppi_corpus(
         except (EOFError, lzma.LZMAError, gzip.BadGzipFile) as error:
             assembly.report("malformed file", path.name, f"broken compression: {error}")
     if not assembly.sentences and not assembly.problems:
-        raise ValueError(f"{path.name} holds no sentence.")
+        raise ReadError("the file holds no sentence.", path.name)
     return assembly.corpus()
 
 

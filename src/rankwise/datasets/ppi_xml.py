@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any, BinaryIO
 from xml.parsers import expat
 
-from rankwise.datasets.assembly import Assembly, MalformedCorpus, RawSentence
+from rankwise.datasets.assembly import Assembly, RawSentence
+from rankwise.exceptions import ReadError
 
 DEEPEST = 64
 """Elements within elements; a corpus has eight."""
@@ -54,27 +55,25 @@ class _Reader:
         self.silent += len(chunk)
         self.parser.Parse(chunk, False)
         if self.silent > LONGEST:
-            raise MalformedCorpus(
-                f"{self.assembly.name}: more than {LONGEST >> 20} MB without an element end."
-            )
+            reason = f"more than {LONGEST >> 20} MB without an element's end."
+            raise ReadError(reason, self.assembly.name, self.parser.CurrentLineNumber)
 
     def finish(self) -> None:
         self.parser.Parse(b"", True)
 
     def _refuse_declaration(self, *declaration) -> None:
-        raise MalformedCorpus(
-            f"{self.assembly.name}, line {self.parser.CurrentLineNumber}: document type and entity "
-            "declarations are refused, for they can expand without bound; remove them."
+        reason = (
+            "document type and entity declarations are refused, for they can expand without bound; "
+            "remove them."
         )
+        raise ReadError(reason, self.assembly.name, self.parser.CurrentLineNumber)
 
     def _start(self, tag: str, attributes: dict) -> None:
         self.depth += 1
         self.silent = 0
         if self.depth > DEEPEST:
-            raise MalformedCorpus(
-                f"{self.assembly.name}, line {self.parser.CurrentLineNumber}: elements are nested "
-                f"more than {DEEPEST} deep."
-            )
+            reason = f"elements are nested more than {DEEPEST} deep."
+            raise ReadError(reason, self.assembly.name, self.parser.CurrentLineNumber)
         handler = getattr(self, f"_on_{tag}", None)
         if handler is not None and (self.sentence is not None or tag in ("document", "sentence")):
             handler(attributes)

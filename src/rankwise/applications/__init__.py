@@ -1,0 +1,5 @@
+"""Whole tasks built from the parts: rankwise.applications.ppi finds interactions in text."""
+
+from rankwise.applications import ppi
+
+__all__ = ["ppi"]
