@@ -46,7 +46,7 @@ class Contribution(NamedTuple):
 class InteractionRanker(BaseEstimator):
     """Scores candidate pairs; learnt from a corpus whose documents say which pairs interact.
 
-    fit costs one m × m inverse an alpha for m candidates (with `basis` an r × r eigenproblem in all)
+    fit costs one m × m inverse an alpha for m candidates (with `basis` one r × r eigenproblem)
     and predicts every document by the model without it on the way: these predictions choose alpha
     (largest AUC) and the threshold (largest F).
 
