@@ -114,3 +114,17 @@ def test_nothing_to_learn_from():
     X, y = np.ones((12, 2)), np.arange(12.0)
     model = RankRLS().fit(X, y, qid=qid)
     assert_allclose(model._leave_groups_out(list(model._supervision.queries), GRID), 0.0)
+
+
+@pytest.mark.parametrize("span", [20, 160, 300])
+def test_alphas_that_lie_far_apart(span):
+    rng = np.random.default_rng(5)
+    X, y, qid = rng.normal(size=(80, 6)), rng.normal(size=80), np.repeat(np.arange(20), 4)
+    alphas = np.append(np.logspace(-span, span, 11), [1.0] * 20)
+    T = interpolate_alphas(alphas, 1.0, 100.0)[1]
+    assert np.isfinite(T).all()
+    model = RankRLS().fit(X, y, qid=qid)
+    found = model._leave_groups_out(list(model._supervision.queries), alphas)
+    for alpha, values in zip(alphas, found[..., 0]):
+        if alpha < 1e200:
+            assert_allclose(values, RankRLS(alpha).fit(X, y, qid=qid).leave_query_out(), rtol=1e-6)

@@ -37,6 +37,7 @@ LABELS = {
     "strings": label(["b", "", "a b", "ü"]),
     "bytes": np.array(label([b"b", b"", b"c", b"a"])),
     "mixed": label([1, "a", 2.5, "b"]),
+    "numbers and their names": label([1, "1", 2.0, "2.0"]),
     "objects": objects(label([1, "1", (1,), frozenset()])),
     "datetimes": np.array(label(["2020-01-01", "2019-01-01", "2021-05-05", "1970-01-01"]), "M8[D]"),
     "dates": objects(label([datetime.date(2000, 1, day) for day in (1, 2, 3, 4)])),
@@ -98,6 +99,8 @@ def test_take_is_the_partition_of_the_subset(labels, data):
 
 MISSING = {
     "nan": [1.0, np.nan, 2.0],
+    "nan among strings": ["a", np.nan, "b"],
+    "complex": [1j, complex(np.nan, 0), 2.0],
     "None": ["a", None, "b"],
     "NaT": np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
     "timedelta NaT": np.array([1, "NaT", 2], dtype="m8[s]"),

@@ -21,7 +21,8 @@ POLES_TRIED = 257
 def interpolate_alphas(alphas: np.ndarray, low: float, high: float):
     """(nodes, T): values at all alphas are T @ values at alphas[nodes], to TOLERANCE of Σ|g|/(μ+λ).
 
-    For eigenvalues μ within [low, high], low + min(alphas) > 0; O(a r) after O(a r POLES_TRIED).
+    For eigenvalues μ within [low, high], low + min(alphas) > 0; O(a r (r + POLES_TRIED)). Alphas
+    so far apart that T overflows stand for themselves.
     """
     first = alphas.min()
     shifted = alphas - first
@@ -35,14 +36,19 @@ def interpolate_alphas(alphas: np.ndarray, low: float, high: float):
         poles.append(eigenvalues[s])
         share *= ((eigenvalues - poles[-1]) / (eigenvalues + shifted[i]))[:, None]
         share *= (shifted - shifted[i]) / (shifted + poles[-1])
-    return np.array(nodes), _lagrange(shifted, shifted[nodes], np.array(poles))
+    with np.errstate(over="ignore", invalid="ignore"):
+        T = _lagrange(shifted, shifted[nodes], np.array(poles))
+    if not np.isfinite(T).all():
+        return np.arange(len(alphas)), np.eye(len(alphas))
+    return np.array(nodes), T
 
 
 def _lagrange(at: np.ndarray, nodes: np.ndarray, poles: np.ndarray) -> np.ndarray:
     """T_ij = Π_(k≠j) (λ_i − λ_k)/(λ_j − λ_k) · Π_k (λ_j + μ_k)/(λ_i + μ_k)."""
     T = np.empty((len(at), len(nodes)))
     for j, node in enumerate(nodes):
-        others = np.delete(nodes, j)
-        scale = (node + poles) / (at[:, None] + poles)
-        T[:, j] = np.prod((at[:, None] - others) / (node - others), axis=1) * scale.prod(axis=1)
+        factors = (node + poles) / (at[:, None] + poles)
+        others = np.arange(len(nodes)) != j
+        factors[:, others] *= (at[:, None] - nodes[others]) / (node - nodes[others])
+        T[:, j] = factors.prod(axis=1)
     return T

@@ -31,7 +31,7 @@ class Queries:
         """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items."""
         if qid is None:
             return cls(np.zeros(n_items, dtype=np.intp), np.array([0]))
-        array = np.asarray(qid)
+        array = _labels(qid)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.ndim != 1 or len(array) != n_items:
@@ -60,8 +60,17 @@ class Queries:
         return Queries(codes, self.labels[kept])
 
 
+def _labels(qid) -> np.ndarray:
+    """NumPy would write the numbers of a list that also holds strings as strings, nan as "nan"."""
+    array = np.asarray(qid)
+    plain = isinstance(qid, list | tuple) and array.ndim == 1
+    if plain and array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in qid):
+        return np.asarray(qid, dtype=object)
+    return array
+
+
 def _refuse_missing(array: np.ndarray) -> None:
-    if array.dtype.kind == "f":
+    if array.dtype.kind in "fc":
         missing = np.isnan(array)
     elif array.dtype.kind in "mM":
         missing = np.isnat(array)
