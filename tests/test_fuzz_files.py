@@ -212,6 +212,34 @@ def test_forged_contents_are_refused(about, tensors, reason):
     assert reason in _refused(_forged(about, tensors))
 
 
+def test_a_small_file_cannot_ask_for_much():
+    record = {"is": "record", "fields": {"a": {"is": "array", "name": "0"}}}
+    about = _rank_rls(coef_=[record] * 1000)
+    assert "too often" in _refused(_forged(about, {"0": np.ones(20_000)}))
+
+
+def test_packed_files_that_blow_up_are_refused(monkeypatch):
+    import gzip
+
+    bomb = gzip.compress(b"1 1:1\n" * 6_000_000, 9)
+    monkeypatch.setattr("rankwise.kernels._available_memory", lambda: 40_000_000)
+    for reader in SEEDS:
+        with pytest.raises(rw.TooLarge, match="split it"):
+            reader(io.BytesIO(bomb))
+    with pytest.raises(rw.TooLarge, match="dense=False"):
+        read_letor(io.BytesIO(b"1 2000000000:1\n"), dense=True)
+
+
+def test_folders_that_are_not_there(tmp_path):
+    model = rw.RankRLS().fit(X, y)
+    with pytest.raises(FileNotFoundError, match="no such folder"):
+        rw.save(model, tmp_path / "absent" / "model")
+    with pytest.raises(IsADirectoryError, match="a folder"):
+        rw.save(model, tmp_path)
+    rw.save(model, tmp_path / ("x" * 250))
+    assert rw.load(tmp_path / ("x" * 250)).alpha == 1.0
+
+
 def test_strange_json_is_refused():
     deep = "[" * 100_000 + "]" * 100_000
     head = '{"format":1,"checksum":"%s","model":' % ("0" * 64)

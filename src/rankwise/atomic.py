@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 from collections.abc import Iterable
@@ -17,7 +18,12 @@ def write_atomically(path, blocks: Iterable[bytes | memoryview]) -> None:
     followed, and an older file's permissions are kept.
     """
     target = Path(os.path.realpath(os.fsdecode(path)))
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.", suffix=".part")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(errno.ENOENT, "no such folder to write to", str(target.parent))
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, "a folder, not a file to write to", str(target))
+    prefix = f".{target.name[:100]}."
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=prefix, suffix=".part")
     try:
         with os.fdopen(handle, "wb") as stream:
             for block in blocks:

@@ -16,6 +16,7 @@ from sklearn.utils import Bunch
 from rankwise.datasets.letor_lines import LARGEST_ID, REASONS, LineError, Part, parse_part
 from rankwise.datasets.source import COMPRESSED, Source, read_source, refuse_other_encodings
 from rankwise.exceptions import ReadError
+from rankwise.kernels import refuse_too_large
 from rankwise.threads import run
 
 PART_BYTES = 1 << 22
@@ -146,6 +147,7 @@ def _features(source: Source, parts: list[Part], n_features, zero_based, dense):
     offset = 0 if zero_based else 1
     rows = np.cumsum([0] + [len(part.y) for part in parts])
     if dense:
+        refuse_too_large(m, n, "the dense array", "read it with dense=False", 1)
         X = np.zeros((m, n))
         run(
             [

@@ -14,6 +14,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
+from rankwise.kernels import refuse_too_large
 from rankwise.persistence.container import NAMES
 
 DEEPEST = 40
@@ -146,6 +147,7 @@ class Decoder:
     def __init__(self, tensors: dict[str, np.ndarray], decode_object: Callable):
         self._tensors = tensors
         self._arrays: dict[tuple, np.ndarray] = {}
+        self._spent, self._budget = 0, 100_000 + 10 * sum(t.nbytes for t in tensors.values())
         self._decode_object = decode_object
         self._decoders = {
             "array": self._array,
@@ -177,6 +179,12 @@ class Decoder:
         if isinstance(kind, str) and kind in self._decoders:
             return self._decoders[kind](node)
         return self._decode_object(self, node, depth)
+
+    def _spend(self, size: int) -> None:
+        """Refuse a small file that asks for the same arrays over and over."""
+        self._spent += size
+        if self._spent > self._budget:
+            raise ValueError("its arrays are named too often")
 
     def _array(self, node) -> np.ndarray:
         """Arrays of the same name are one array."""
@@ -211,8 +219,10 @@ class Decoder:
         if node["is"] == "texts":
             if not all(type(item) is str for item in items):
                 raise ValueError("an array of text that holds other things")
-            if len(items) * max(map(len, items), default=0) > 4 * sum(map(len, items)) + 1_000_000:
-                raise ValueError("an array of text with one item far longer than the others")
+            longest = max(map(len, items), default=0)
+            refuse_too_large(
+                len(items), longest // 2, "an array of text", "it is not to be trusted"
+            )
             return np.array(items, dtype=str).reshape(shape)
         values = [self.decode(item) for item in items]
         if not all(type(value) in PLAIN for value in values):
@@ -234,6 +244,7 @@ class Decoder:
         fields = {k: self._typed(v, "biuf", 1) for k, v in as_dict(node.get("fields")).items()}
         if not fields or len({len(values) for values in fields.values()}) != 1:
             raise ValueError("a record whose fields differ in length")
+        self._spend(sum(values.nbytes for values in fields.values()))
         table = np.empty(
             len(next(iter(fields.values()))), dtype=[(k, v.dtype) for k, v in fields.items()]
         )
@@ -250,6 +261,7 @@ class Decoder:
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
             raise ValueError("a sparse matrix of no possible shape")
         m, n = shape
+        self._spend(data.nbytes + indices.nbytes + indptr.nbytes)
         fits = len(indptr) == m + 1 and len(data) == len(indices)
         fits = fits and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all()
         if not fits or (len(indices) and not (indices.min() >= 0 and indices.max() < n)):
