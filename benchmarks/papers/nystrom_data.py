@@ -7,6 +7,7 @@ alike than items of two, and share a part of their score. Gaussian kernel.
 from __future__ import annotations
 
 import numpy as np
+from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils import Bunch
 
 ITEMS, GROUPS, LARGEST = 9856, 600, 20
@@ -40,3 +41,11 @@ def basis(qid: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
         members = order[qid[order] == group]
         turn[members] = np.arange(len(members))
     return np.sort(order[np.argsort(turn[order], kind="stable")][:size])
+
+
+def similarities(found: Bunch, gamma: float) -> tuple[float, float]:
+    """Mean kernel value of two items of a group and of two groups, over the first 2000 items."""
+    some = slice(0, 2000)
+    K = rbf_kernel(found.X[some], gamma=gamma)
+    same = found.qid[some, None] == found.qid[None, some]
+    return float(K[same].mean()), float(K[~same].mean())
