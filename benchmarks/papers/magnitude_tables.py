@@ -1,18 +1,19 @@
 """Cortes, Mohri, Rastogi 2007, Tables 1 and 2: squared, absolute and swapped differences.
 
-    python -m benchmarks.papers.magnitude_tables [users=300] [repetitions=10] [movielens=PATH]
-        [books=PATH]
+    python -m benchmarks.papers.magnitude_tables [users=300] [repetitions=10]
+    python -m benchmarks.papers.magnitude_tables [movielens=PATH] [books=PATH]
 
 Section 4: for each test rater half of the items that they rated train and half test. The features
 of an item are its ratings by 300 reference raters of one density group, a rater's median where the
 rating is missing. Mean over the test raters, then mean and standard deviation over repetitions with
 new reference and test raters. MPRank and SVRank have Gaussian kernels; their width, C and ε, and
-the rounds of RankBoost, are chosen on hold-out raters, each method for its own cost (squared
-difference, absolute difference, misranking), once a column.
+the rounds of RankBoost, are chosen once a column, each method for its own cost (squared difference,
+absolute difference, misranking), on hold-out raters who are in no test. "constant" is the model
+that gives all items one score; the paper has no such column.
 
 Jester is part 1 alone, where no rater has fewer than 36 ratings: its first group is 36-40 here.
-MovieLens (ratings.dat of the 1M set) and Book-Crossing (BX-Book-Ratings.csv) are read from the
-paths given; Netflix is no longer to be had.
+MovieLens (ratings.dat of the 1M set, or any file of rater, item, rating) and Book-Crossing
+(BX-Book-Ratings.csv) are read from the paths given; Netflix is no longer to be had.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from pathlib import Path
 
 import numpy as np
 from joblib import Parallel, delayed
-from scipy.spatial.distance import pdist
+from sklearn.metrics.pairwise import euclidean_distances
 
 from benchmarks.papers import data, table
 from rankwise import metrics
@@ -37,14 +38,14 @@ REFERENCE, HOLD_OUT, SEED = 300, 40, 0
 GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}
 WIDTHS = 4.0 ** np.arange(-3, 4)
 """Gammas, in units of 1 over the median squared distance of two items."""
-CS = 10.0 ** np.arange(0, 5)
+CS = 10.0 ** np.arange(0, 6)
 GRIDS = {
     "MPRank": [{"C": C, "width": width} for C, width in product(CS, WIDTHS)],
     "SVRank": [
         {"C": C, "epsilon": epsilon, "width": width}
-        for C, epsilon, width in product(CS[:4], (0.02, 0.2), WIDTHS[::2])
+        for C, epsilon, width in product(CS, (0.02, 0.2), WIDTHS[::2])
     ],
-    "RankBoost": [{"n_rounds": rounds} for rounds in (4, 16, 64, 256)],
+    "RankBoost": [{"n_rounds": int(rounds)} for rounds in 2 ** np.arange(0, 11)],
 }
 MEASURES = {
     "MSD": metrics.mean_squared_difference,
@@ -64,40 +65,56 @@ PAPER = {
 
 
 def main(users: int = 300, repetitions: int = 10, movielens=None, books=None) -> None:
-    sets = {"Jester": data.jester()}
     if movielens:
-        sets["MovieLens"] = rating_matrix(Path(movielens), "::")
-    for name, ratings in sets.items():
-        jobs = [(group, bounds) for group, bounds in GROUPS.items()]
-        done = Parallel(n_jobs=2)(
-            delayed(column)(ratings, bounds, users, repetitions) for _, bounds in jobs
-        )
-        for (group, _), (chosen, results) in zip(jobs, done):
-            report(name, group, chosen, results)
+        columns("MovieLens", matrix(*read_ratings(Path(movielens))), users, repetitions)
     if books:
-        report("Books", "all", *leave_rater_out(rating_matrix(Path(books), ";")))
+        kept = book_crossing(*read_ratings(Path(books)))
+        report("Books", "all", *leave_rater_out(matrix(*kept)))
+    if not (movielens or books):
+        columns("Jester", data.jester(), users, repetitions)
 
 
-def column(ratings, bounds, users: int, repetitions: int):
-    """Chosen parameters, and (repetitions, methods, measures) means over the test raters."""
-    rng = np.random.default_rng(SEED)
+def columns(name: str, ratings, users: int, repetitions: int) -> None:
+    """A table a density group, printed as it is ready."""
+    with Parallel(n_jobs=2) as pool:
+        tuned = pool(delayed(tune)(ratings, group) for group in GROUPS)
+        for group, chosen in zip(GROUPS, tuned):
+            seeds = [(SEED, 1, repetition) for repetition in range(repetitions)]
+            runs = pool(delayed(repeat)(ratings, group, users, seed, chosen) for seed in seeds)
+            report(name, group, chosen, np.array(runs))
+
+
+def tune(ratings, group: str) -> dict[str, dict]:
+    """Parameters chosen on hold-out raters."""
+    rng = np.random.default_rng((SEED, 0))
     with one_blas_thread():
-        chosen = choose(list(draw(ratings, bounds, HOLD_OUT, rng)))
-        runs = [
-            np.mean([judge(rater, chosen) for rater in draw(ratings, bounds, users, rng)], axis=0)
-            for _ in range(repetitions)
-        ]
-    return chosen, np.array(runs)
+        return choose(list(draw(ratings, group, hold_out(ratings)[0], HOLD_OUT, rng)))
 
 
-def draw(ratings, bounds, count: int, rng):
-    """Test raters of 50 to 300 ratings with the features of new reference raters."""
+def repeat(ratings, group: str, users: int, seed, chosen) -> np.ndarray:
+    """(methods, measures) means over the test raters of one repetition."""
+    rng = np.random.default_rng(seed)
+    with one_blas_thread():
+        raters = draw(ratings, group, hold_out(ratings)[1], users, rng)
+        return np.mean([judge(rater, chosen) for rater in raters], axis=0)
+
+
+def hold_out(ratings) -> list[np.ndarray]:
+    """A tenth of the raters of 50 to 300 items, to choose parameters; the others, to test."""
     rated = np.isfinite(ratings).sum(axis=1)
-    group = np.flatnonzero((rated >= bounds[0]) & (rated <= bounds[1]))
-    reference = rng.choice(group, min(REFERENCE, len(group)), replace=False)
+    raters = np.flatnonzero((rated >= 50) & (rated <= 300))
+    raters = np.random.default_rng(SEED).permutation(raters)
+    return np.split(raters, [max(1, len(raters) // 10)])
+
+
+def draw(ratings, group: str, raters, count: int, rng):
+    """Up to `count` of the raters in two halves, with the features of new reference raters."""
+    low, high = GROUPS[group]
+    rated = np.isfinite(ratings).sum(axis=1)
+    members = np.flatnonzero((rated >= low) & (rated <= high))
+    reference = rng.choice(members, min(REFERENCE, len(members)), replace=False)
     features = filled(ratings[reference]).T
-    others = np.setdiff1d(np.flatnonzero((rated >= 50) & (rated <= 300)), reference)
-    for rater in rng.permutation(others):
+    for rater in rng.permutation(np.setdiff1d(raters, reference)):
         if count == 0:
             return
         halves = halve(features, ratings[rater], rng)
@@ -110,7 +127,7 @@ def halve(features, ratings, rng):
     """(X, y) to train and (X, y) to test; None where one of them has no pair."""
     items = rng.permutation(np.flatnonzero(np.isfinite(ratings)))
     parts = np.array_split(items, 2)
-    if any(np.ptp(ratings[part]) == 0 for part in parts):
+    if len(items) < 4 or any(np.ptp(ratings[part]) == 0 for part in parts):
         return None
     return tuple((features[part], ratings[part]) for part in parts)
 
@@ -120,16 +137,26 @@ def filled(ratings):
     return np.where(np.isnan(ratings), np.nanmedian(ratings, axis=1, keepdims=True), ratings)
 
 
-def predictions(method: str, rater, parameters: dict) -> np.ndarray:
+def predictions(method: str, rater, grid: list[dict]) -> list[np.ndarray]:
+    """Scores of the test half for every entry of the grid, from what the entries share: item
+    distances, or one run of boosting."""
     (X, y), (X_test, _) = rater
     if method == "RankBoost":
-        return RankBoost(**parameters).fit(X, y).predict(X_test)
-    options = dict(parameters)
-    gamma = options.pop("width") / np.median(pdist(X, "sqeuclidean"))
-    learner = MPRank if method == "MPRank" else SVRank
-    if method == "SVRank":
-        options["epsilon"] *= np.std(y)
-    return learner(**options, kernel="rbf", gamma=gamma).fit(X, y).predict(X_test)
+        rounds = [options["n_rounds"] for options in grid]
+        staged = list(RankBoost(max(rounds)).fit(X, y).staged_predict(X_test))
+        return [
+            staged[min(t, len(staged)) - 1] if staged else np.zeros(len(X_test)) for t in rounds
+        ]
+    distances = [euclidean_distances(items, X, squared=True) for items in (X, X_test)]
+    unit = np.median(distances[0][np.triu_indices(len(X), 1)]) or 1.0
+    scores = []
+    for options in grid:
+        K, K_test = (np.exp(-options["width"] / unit * squared) for squared in distances)
+        learner = {"MPRank": MPRank, "SVRank": SVRank}[method](options["C"], kernel="precomputed")
+        if method == "SVRank":
+            learner.set_params(epsilon=options["epsilon"] * np.std(y))
+        scores.append(learner.fit(K, y).predict(K_test))
+    return scores
 
 
 def choose(raters) -> dict[str, dict]:
@@ -137,22 +164,25 @@ def choose(raters) -> dict[str, dict]:
     chosen = {}
     for method, grid in GRIDS.items():
         cost = MEASURES[OWN_COST[method]]
-        means = [
-            np.mean([cost(rater[1][1], predictions(method, rater, options)) for rater in raters])
-            for options in grid
+        costs = [
+            [cost(rater[1][1], scores) for scores in predictions(method, rater, grid)]
+            for rater in raters
         ]
-        chosen[method] = grid[int(np.argmin(means))]
+        chosen[method] = grid[int(np.argmin(np.mean(costs, axis=0)))]
     return chosen
 
 
 def judge(rater, chosen) -> np.ndarray:
-    """(methods, measures) on the test half."""
-    scores = [predictions(method, rater, options) for method, options in chosen.items()]
-    return np.array([[cost(rater[1][1], s) for cost in MEASURES.values()] for s in scores])
+    """(methods and the constant, measures) on the test half."""
+    y = rater[1][1]
+    scores = [predictions(method, rater, [options])[0] for method, options in chosen.items()]
+    scores.append(np.zeros(len(y)))
+    return np.array([[cost(y, s) for cost in MEASURES.values()] for s in scores])
 
 
 def leave_rater_out(ratings):
-    """Section 4.4: every rater in turn, all others as features; spread over raters."""
+    """Section 4.4: every rater in turn, all others as features; spread over raters. Parameters
+    are chosen on halves of what trains."""
     rng = np.random.default_rng(SEED)
     complete = filled(ratings)
     raters = [
@@ -160,7 +190,8 @@ def leave_rater_out(ratings):
         for rater in range(len(ratings))
     ]
     raters = [rater for rater in raters if rater is not None]
-    chosen = choose(raters[:HOLD_OUT])
+    inner = [halve(*train, rng) for train, _ in raters]
+    chosen = choose([rater for rater in inner if rater is not None][:HOLD_OUT])
     return chosen, np.array([judge(rater, chosen) for rater in raters])
 
 
@@ -171,36 +202,43 @@ def report(name: str, group: str, chosen: dict, results: np.ndarray) -> None:
         means, spreads = results[..., k].mean(axis=0), results[..., k].std(axis=0, ddof=1)
         ours = [f"{mean:.3f} ± {spread:.3f}" for mean, spread in zip(means, spreads)]
         rows.append((measure, "ours", *ours))
-        rows.append(("", "paper", *PAPER[name, group][k]))
-    table.show(f"{name} {group}", ("", "", *chosen), rows)
+        rows.append(("", "paper", *PAPER[name, group][k], None))
+    table.show(f"{name} {group}", ("", "", *chosen, "constant"), rows)
     for method, options in chosen.items():
         print(f"  {method}: " + ", ".join(f"{key} = {value:g}" for key, value in options.items()))
+    sys.stdout.flush()
 
 
-def rating_matrix(path: Path, separator: str) -> np.ndarray:
-    """(raters, items), nan where not rated, from lines of rater, item, rating.
+def read_ratings(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Numbers of raters and items, and the ratings, from lines of rater, item, rating; the fields
+    are parted by "::", ";", a tab or a comma, quoted or not. A heading and broken lines are passed
+    over."""
+    rows = []
+    with path.open(encoding="latin-1") as lines:
+        for line in lines:
+            fields = re.split(r"::|;|\t|,", line.replace('"', ""))
+            if len(fields) >= 3 and re.fullmatch(r"\s*\d+(\.\d+)?\s*", fields[2]):
+                rows.append(fields[:3])
+    if not rows:
+        raise SystemExit(f"{path}: no line of rater, item, rating.")
+    raters, items = (np.unique([row[k] for row in rows], return_inverse=True)[1] for k in (0, 1))
+    return raters, items, np.array([float(row[2]) for row in rows])
 
-    Book-Crossing's zeros are visits, not ratings; of it, as in section 4.4, raters of 200 books and
-    books of 10 ratings stay.
-    """
-    rows = [re.sub('"', "", line).split(separator)[:3] for line in path.open(encoding="latin-1")]
-    is_books = separator == ";"
-    rows = [row for row in rows if len(row) == 3 and row[2].strip().isdigit()]
-    rows = [row for row in rows if not is_books or int(row[2]) > 0]
-    raters, places = np.unique([row[0] for row in rows], return_inverse=True)
-    values = np.array([float(row[2]) for row in rows])
-    if is_books:
-        kept = np.bincount(places)[places] >= 200
-        rows = [row for row, keep in zip(rows, kept) if keep]
-        raters, places = np.unique([row[0] for row in rows], return_inverse=True)
-        values = values[kept]
-    items, columns = np.unique([row[1] for row in rows], return_inverse=True)
-    matrix = np.full((len(raters), len(items)), np.nan)
-    matrix[places, columns] = values
-    if is_books:
-        matrix = matrix[:, np.isfinite(matrix).sum(axis=0) >= 10]
-        matrix = matrix[np.isfinite(matrix).sum(axis=1) >= 4]
-    return matrix
+
+def book_crossing(raters, items, ratings):
+    """Section 4.4: raters of 200 books, then books of 10 ratings; a zero is a visit, no rating."""
+    kept = ratings > 0
+    for code, least in ((raters, 200), (items, 10)):
+        kept &= (np.bincount(code, kept) >= least)[code]
+    return raters[kept], items[kept], ratings[kept]
+
+
+def matrix(raters, items, ratings) -> np.ndarray:
+    """(raters, items), nan where there is no rating."""
+    rows, columns = (np.unique(code, return_inverse=True)[1] for code in (raters, items))
+    found = np.full((rows.max() + 1, columns.max() + 1), np.nan)
+    found[rows, columns] = ratings
+    return found
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.papers.table import show
 from benchmarks.speed.harness import print_machine, print_ratios
+from rankwise.factor import cholesky_in_place
 from rankwise.learners.mprank import MPRank
 from rankwise.queries import Queries
 from rankwise.risk_residuals import risk_of_residuals
@@ -97,8 +98,8 @@ def batch_objective(X, y, C) -> float:
     K -= means[:, None] - means.mean()
     K.flat[:: m + 1] += m / (2 * C)
     centred = y - y.mean()
-    factor = scipy.linalg.cho_factor(K, lower=True, overwrite_a=True, check_finite=False)
-    return float(centred @ scipy.linalg.cho_solve(factor, centred))
+    factor = (cholesky_in_place(K), True)
+    return float(centred @ scipy.linalg.cho_solve(factor, centred, check_finite=False))
 
 
 def main() -> None:

@@ -11,6 +11,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel, TooLarge
+from rankwise.factor import cholesky_in_place
 from rankwise.validation import check_positive
 
 NEGATIVE_EIGENVALUE = 1e-8
@@ -122,7 +123,7 @@ def _negative_eigenvalue(K: np.ndarray) -> float | None:
     shifted = K.copy()
     shifted.flat[:: m + 1] += NEGATIVE_EIGENVALUE * bound
     try:
-        scipy.linalg.cholesky(shifted, overwrite_a=True, check_finite=False)
+        cholesky_in_place(shifted)
     except scipy.linalg.LinAlgError:
         eigenvalues = scipy.linalg.eigvalsh(K)
         if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):

@@ -1,0 +1,23 @@
+"""Cholesky factorisation by blocks."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankwise.factor import cholesky_in_place
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+@pytest.mark.parametrize("block", [1, 3, 7, 20, 64])
+def test_equals_one_factorisation(block, order):
+    F = np.random.default_rng(0).normal(size=(20, 25))
+    A = np.array(F @ F.T, order=order)
+    found = np.tril(cholesky_in_place(A.copy(order=order), block))
+    assert_allclose(found, np.linalg.cholesky(A), atol=1e-12)
+
+
+@pytest.mark.parametrize("block", [3, 20])
+def test_refuses_what_is_not_definite(block):
+    A = np.diag(np.r_[np.ones(19), -1.0])
+    with pytest.raises(np.linalg.LinAlgError):
+        cholesky_in_place(A, block)
