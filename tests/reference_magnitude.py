@@ -58,14 +58,48 @@ def pairwise_loo(F, y, C, qid=None):
     return np.mean(costs)
 
 
-def svrank_programme(F, y, C, epsilon):
+def equation_13(K, K_new, y, C):
+    """h(x′) = C′K′(I + K̄)⁻¹(M_Y − M_Ȳ), written out; rows of K_new are the items x′."""
+    m = len(y)
+    K_prime = K_new - K_new.mean(axis=1, keepdims=True)  # equation 14
+    centring = np.eye(m) - 1.0 / m
+    K_bar = 2 * C / m * centring @ K @ centring
+    return 2 * C / m * K_prime @ np.linalg.solve(np.eye(m) + K_bar, y - y.mean())
+
+
+def approximate_loo(K, y, C):
+    """Section 2.6: Proposition 2 with h̄ for h̄′, pair by pair."""
+    m = len(y)
+    centring = np.eye(m) - 1.0 / m
+    inverse = np.linalg.inv(np.eye(m) + 2 * C / m * centring @ K @ centring)
+    U = 2 * C / m * (K - K.mean(axis=1, keepdims=True)) @ inverse  # equation 23
+    h = U @ (y - y.mean())
+    e, centre, total = h - y, h.mean() - y.mean(), 0.0
+    for i in range(m):
+        for j in range(m):
+            if i == j:
+                continue
+            out = [k for k in range(m) if k not in (i, j)]
+            V_ii, V_ij = (U[i, k] - U[i, out].sum() / (m - 2) for k in (i, j))
+            V_jj, V_ji = (U[j, k] - U[j, out].sum() / (m - 2) for k in (j, i))
+            top = (1 - V_ii - V_ij) * e[j] - (1 - V_ji - V_jj) * e[i]
+            top -= ((1 - V_ii - V_ij) * (V_jj + V_ji) - (1 - V_ji - V_jj) * (V_ii + V_ij)) * centre
+            total += (top / ((1 - V_jj) * (1 - V_ii) - V_ij * V_ji)) ** 2
+    return total / (m * (m - 1))
+
+
+def svrank_programme(F, y, C, epsilon, qid=None, norm=1):
     """The quadratic programme of section 2.4, one slack an unordered pair: the minimum of F."""
     m, n = F.shape
-    i, j = np.triu_indices(m, 1)
+    qid = np.zeros(m) if qid is None else np.asarray(qid)
+    N = len(ordered_pairs(qid))
+    i, j = np.array([(i, j) for i, j in ordered_pairs(qid) if i < j]).T
     D, z, pairs = F[j] - F[i], y[j] - y[i], len(i)
     P = np.zeros((n + pairs, n + pairs))
     P[:n, :n] = 2 * np.eye(n)
-    c = np.concatenate([np.zeros(n), np.full(pairs, 2 * C / m**2)])
+    c = np.concatenate([np.zeros(n), np.full(pairs, 2 * C / N if norm == 1 else 0.0)])
+    if norm == 2:
+        P[n:, n:] = 4 * C / N * np.eye(pairs)
     G = np.block([[D, -np.eye(pairs)], [-D, -np.eye(pairs)]])
     h_u = np.concatenate([epsilon + z, epsilon - z])
     lower = np.concatenate([np.full(n, -np.inf), np.zeros(pairs)])

@@ -39,6 +39,14 @@ class TestClosed:
         dual, primal = MPRank(2.0).fit(wide, Y, qid=qid), MPRank(2.0).fit(X, Y, qid=qid)
         assert_allclose(dual.coef_[:N], primal.coef_)
 
+    def test_equations_11_and_13(self):
+        C, K_new = 3.0, rbf_kernel(X[:4] + 0.3, X, gamma=0.3)
+        D, z = X - X.mean(axis=0), Y - Y.mean()
+        W = 2 * C / M * np.linalg.solve(np.eye(N) + 2 * C / M * D.T @ D, D.T @ z)
+        assert_allclose(MPRank(C).fit(X, Y).coef_, W)
+        found = MPRank(C, **RBF).fit(X, Y).predict(X[:4] + 0.3)
+        assert_allclose(found, slow.equation_13(K, K_new, Y, C))
+
     @QUERIES
     def test_kernels(self, qid):
         expected = ROOT @ slow.mprank(ROOT, Y, 2.0, qid)
@@ -110,6 +118,12 @@ class TestLeavePairOut:
         costs = proposition2(fit, M**2 / (2 * C), means)
         assert_allclose(costs.sum() / (M * (M - 1)), model.pairwise_loo())
 
+    @pytest.mark.parametrize("C", [0.1, 4.0, 100.0])
+    def test_the_approximation_is_the_papers(self, C):
+        linear, rbf = MPRank(C).fit(X, Y), MPRank(C, **RBF).fit(X, Y)
+        assert_allclose(linear.pairwise_loo(exact=False), slow.approximate_loo(X @ X.T, Y, C))
+        assert_allclose(rbf.pairwise_loo(exact=False), slow.approximate_loo(K, Y, C))
+
     def test_the_approximation_nears_the_exact_error_as_items_are_added(self):
         gaps = []
         for m in (10, 40, 160):
@@ -145,8 +159,26 @@ class TestStability:
             extra += 4 * bound_M**2 * (16 * kappa**2 * C + 1) * root
         empirical = metrics.pair_cost(Y, model.predict(X), "MP", power=norm)
         assert_allclose(found["empirical"], empirical)
+        admissibility = 1 if norm == 1 else 4 * bound_M  # Lemma 1
+        beta = 4 * C * admissibility**2 * kappa**2 / M  # Proposition 3
+        assert_allclose(found["stability"], beta)
+        theorem_1 = 2 * beta + (beta * M + (2 * bound_M) ** norm) * root
+        assert_allclose(found["bound"], empirical + theorem_1)
         assert_allclose(found["bound"], empirical + extra)
         assert "on trust" not in found["assumptions"]
+
+    @pytest.mark.parametrize("norm", [1, 2])
+    def test_no_item_left_out_changes_a_cost_by_more_than_the_stability(self, norm):
+        """Definition 1, on the training items; the sums over S⁻ᵏ keep 1/m² (equation 44)."""
+        C = 0.5
+        whole = MPRank(C, norm=norm, tol=1e-9).fit(X, Y)
+        rest = [np.delete(np.arange(M), k) for k in range(M)]
+        smaller = MPRank(C * (M - 1) ** 2 / M**2, norm=norm, tol=1e-9)
+        models = [whole, *(smaller.fit(X[kept], Y[kept]).coef_ for kept in rest)]
+        residuals = np.array([X @ getattr(w, "coef_", w) - Y for w in models])
+        beta = whole.stability_bound(M=np.abs(residuals).max())["stability"]
+        costs = np.abs(residuals[:, :, None] - residuals[:, None, :]) ** norm
+        assert np.abs(costs[1:] - costs[0]).max() <= beta
 
     def test_says_when_it_says_nothing(self):
         assert "says nothing" in MPRank(100.0).fit(X, Y).stability_bound()["assumptions"]

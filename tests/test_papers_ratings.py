@@ -2,9 +2,8 @@
 
 import numpy as np
 import pytest
-from numpy.testing import assert_array_equal
-
 from benchmarks.papers import magnitude_tables as tables
+from numpy.testing import assert_array_equal
 
 RNG = np.random.default_rng(0)
 

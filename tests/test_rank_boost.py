@@ -2,13 +2,16 @@
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse
 from sklearn.datasets import make_blobs
 
 from rankwise import metrics
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.queries import Queries
-from rankwise.solvers.boosting import PairDistribution
+from rankwise.solvers.boosting import PairDistribution, ThresholdRankers
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(7)
@@ -50,6 +53,49 @@ def test_equals_boosting_over_explicit_pairs(levels, items, qid):
         assert_allclose(found, centred(staged[t - 1], groups), atol=1e-9)
 
 
+@given(
+    st.integers(2, 9).flatmap(
+        lambda m: st.tuples(
+            st.lists(st.integers(0, 3), min_size=m, max_size=m),
+            st.lists(st.integers(0, 1), min_size=m, max_size=m),
+            st.lists(st.integers(1, 3), min_size=m, max_size=m),
+            st.lists(st.integers(-2, 2), min_size=m, max_size=m),
+            st.lists(
+                st.lists(st.sampled_from([0.0, 1.0, 2.0, np.nan]), min_size=2, max_size=2),
+                min_size=m,
+                max_size=m,
+            ),
+        )
+    )
+)
+@settings(max_examples=80, deadline=None)
+def test_potentials_and_the_best_threshold_by_enumeration(data):
+    """Any levels, queries, weights, scores so far and missing values."""
+    y, qid, weight, H, items = (np.array(part, dtype=float) for part in data)
+    m = len(y)
+    pairs = [(i, j) for i in range(m) for j in range(m) if qid[i] == qid[j] and y[i] > y[j]]
+    assume(pairs)
+    D = np.array([weight[i] * weight[j] * np.exp(H[j] - H[i]) for i, j in pairs])
+    expected = np.zeros(m)
+    for (i, j), share in zip(pairs, D / D.sum()):
+        expected[i] += share
+        expected[j] -= share
+    distribution = PairDistribution(y, Queries.from_labels(qid, m), weight)
+    potential, log_total = distribution.potentials(H)
+    assert_allclose(potential, expected, atol=1e-12)
+    assert_allclose(log_total, np.log(D.sum()))
+    best = 0.0
+    for x in items.T:
+        for cut in (-np.inf, 0.5, 1.5):
+            for missing in (0.0, 1.0):
+                best = max(best, abs(expected @ np.where(np.isnan(x), missing, x > cut)))
+    found = ThresholdRankers(items).best(potential)
+    x = items[:, found.feature]
+    ranks = np.where(np.isnan(x), found.missing, x > found.threshold)
+    assert_allclose(abs(found.advantage), best, atol=1e-9)
+    assert_allclose(found.advantage, expected @ ranks, atol=1e-9)
+
+
 def test_learning_rate_and_weights():
     weight = RNG.integers(1, 4, M)
     y = LEVELS["four"]
@@ -82,6 +128,20 @@ def test_the_bound_on_the_training_error_holds():
         exponential = np.mean(np.exp(scores[y == 0][:, None] - scores[y == 1]))
         assert errors[-1] <= exponential + 1e-12
     assert errors[-1] < errors[0]
+
+
+@pytest.mark.parametrize("scale", [1e-200, 1e-3, 1e200])
+def test_weights_of_any_scale(scale):
+    model = RankBoost(10).fit(X, LEVELS["two"], sample_weight=np.full(M, scale))
+    assert np.isfinite(model.weights_).all()
+    assert model.score(X, LEVELS["two"]) > 0.9
+
+
+def test_sparse_items_are_dense_ones():
+    items = np.where(np.abs(X) < 0.5, 0.0, X)
+    gaps = RankBoost(10).fit(sparse.csr_array(items), NOISY)
+    dense = RankBoost(10).fit(items, NOISY)
+    assert_allclose(gaps.predict(sparse.csr_array(items)), dense.predict(items))
 
 
 def test_missing_values_alone_can_rank():
@@ -150,5 +210,7 @@ def test_a_single_class_is_refused():
         RankBoost().fit(X, QID, qid=QID)
     with pytest.raises(ValueError, match="validation_fraction"):
         RankBoost(validation_fraction=0.01).fit(X, LEVELS["two"])
+    with pytest.raises(ValueError, match="validation_fraction"):
+        RankBoost(validation_fraction=0.97).fit(X, LEVELS["two"])
     with pytest.raises(ValueError, match="infinity"):
         RankBoost().fit(np.where(X > 2, np.inf, X) + np.inf, LEVELS["two"])

@@ -75,6 +75,25 @@ def test_equals_the_quadratic_programme(epsilon, C):
 
 
 @pytest.mark.parametrize("norm", [1, 2])
+@pytest.mark.parametrize("epsilon", [0.0, 0.5])
+@pytest.mark.parametrize("qid", [None, QID], ids=["one query", "queries"])
+@pytest.mark.parametrize("kind", ["ties", "duplicates", "both"])
+def test_equals_the_quadratic_programme_of_queries_ties_and_duplicates(kind, qid, epsilon, norm):
+    """Scores on a grid of halves, where residuals lie at ε exactly; items up to five times over."""
+    items, y = np.round(X, 1), np.round(Y) / 2 if kind != "duplicates" else Y
+    if kind != "ties":
+        copies = np.arange(M) % 3
+        items, y = items[copies], y[copies] if kind == "both" else y
+    model = SVRank(8.0, epsilon, norm=norm, tol=1e-8).fit(items, y, qid=qid)
+    least, w = slow.svrank_programme(items, y, 8.0, epsilon, qid, norm)
+    assert_allclose(model.objective_, least, rtol=1e-6, atol=1e-8)
+    assert_allclose(model.coef_, w, atol=1e-3)
+    if epsilon == 0.0:
+        found = MPRank(8.0, norm=norm, tol=1e-8).fit(items, y, qid=qid).coef_
+        assert_allclose(found, w, atol=1e-3)
+
+
+@pytest.mark.parametrize("norm", [1, 2])
 @pytest.mark.parametrize("qid", [None, QID], ids=["one query", "queries"])
 def test_objective_is_least_and_as_stated(norm, qid):
     weight = RNG.integers(1, 3, M)

@@ -30,10 +30,13 @@ class MagnitudeSupervision(Ranker):
     """Learners told all pairs of a query, ties included."""
 
     def _supervise(self, m: int, y, qid, sample_weight) -> tuple[PairwiseScores, bool]:
-        """All pairs of a query, a pair weighing v_i v_j; and whether there is but one output."""
+        """All pairs of a query, a pair weighing v_i v_j; and whether there is but one output.
+
+        Weights count relative to each other, so the largest may be 1 whatever their scale.
+        """
         Y = check_scores(y, m)
         weight = check_weights(sample_weight, m)
-        weight = np.ones(m) if weight is None else weight
+        weight = np.ones(m) if weight is None else weight / weight.max()
         supervision = PairwiseScores(Y.reshape(m, -1), Queries.from_labels(qid, m), weight)
         supervision.check()
         return supervision, Y.ndim == 1

@@ -9,10 +9,16 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite
 from rankwise.learners.magnitude import MagnitudeRanker
 from rankwise.learners.pairwise_loo import approximate_costs, exact_costs
 from rankwise.learners.rank_rls import RankRLS
-from rankwise.learners.rank_svm import build_features, set_model, warn_unless_converged
+from rankwise.learners.rank_svm import (
+    build_features,
+    forget_model,
+    set_model,
+    warn_unless_converged,
+)
 from rankwise.queries import Queries
 from rankwise.risk_residuals import pair_normaliser
 from rankwise.solvers.moments import CentredMoments
@@ -25,6 +31,9 @@ SOLVERS = {
     "closed": "norm 2: equations 11 and 13, whichever side is cheaper",
     "online": "norm 2: points one by one in passes (section 2.5), and partial_fit",
 }
+
+KERNEL_SAMPLE = 500
+"""Items on which an online fit tries a kernel that may be indefinite."""
 
 
 def _streams(model) -> bool:
@@ -124,6 +133,7 @@ class MPRank(MagnitudeRanker):
         X = check_items(self, X, reset=True)
         self._keep(X, *self._supervise(X.shape[0], y, qid, sample_weight), qid is not None)
         self._problem = self._moments = self._space = None
+        self._told = self._features_told()
         if self.norm == 1:
             self._fit_residuals(0.0)
         elif self.solver == "online":
@@ -135,6 +145,7 @@ class MPRank(MagnitudeRanker):
     def _fit_closed(self) -> None:
         problem = self._least_squares()
         problem._set_model(problem._solve_path([problem.alpha])[0])
+        forget_model(self)
         for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis", "n_iter_"):
             if hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
@@ -144,6 +155,7 @@ class MPRank(MagnitudeRanker):
         plain_kernel = self.kernel != "linear" and self.basis is None
         source: FeatureRows | KernelRows
         if plain_kernel:
+            self._check_kernel_rows()
             limit = 1e6 * self.cache_size
             source = KernelRows(self._X, self.kernel, self._kernel_parameters(), limit)
         else:
@@ -155,11 +167,23 @@ class MPRank(MagnitudeRanker):
         self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         self.history_ = {name: found.history[name] for name in ("objective", "seconds")}
         if plain_kernel:
+            forget_model(self, ("coef_",))
             self.dual_coef_ = found.w[:, 0] if self._single_output else found.w
             self.basis_index_ = np.arange(len(told.Y))
             self._X_basis = None if self.kernel == "precomputed" else self._X
         else:
             set_model(self, self._space, np.asarray(phi.T @ found.w).T, self._single_output)
+
+    def _check_kernel_rows(self) -> None:
+        """A whole matrix that was given is proved definite; a kernel that may be indefinite is
+        tried on some items."""
+        if self.kernel == "precomputed":
+            check_gram(self._X.toarray() if sparse.issparse(self._X) else self._X)
+        elif may_be_indefinite(self.kernel, self.coef0):
+            some = np.linspace(0, self._X.shape[0] - 1, KERNEL_SAMPLE).astype(int)
+            some = self._X[np.unique(some)]
+            K = kernel_matrix(some, some, self.kernel, **self._kernel_parameters())
+            check_gram(K, f"the matrix of kernel={self.kernel!r}")
 
     @available_if(_streams)
     def partial_fit(self, X, y):
@@ -178,13 +202,20 @@ class MPRank(MagnitudeRanker):
         if first:
             self._keep(None, None, y.ndim == 1, False)
             self._moments = self._space = None
+            self._told = self._features_told()
         self._check_stream(Y, y.ndim == 1)
         self._problem = None
         if self.kernel != "linear" and self.basis is None:
             return self._grow(X, Y)
         return self._accumulate(X, Y)
 
+    def _features_told(self) -> tuple:
+        """What the features of a stream's model depend on."""
+        return (self.kernel, *self._kernel_parameters().values(), self.basis is None)
+
     def _check_stream(self, Y, single: bool) -> None:
+        if self._told != self._features_told():
+            raise ValueError("kernel, gamma, degree, coef0 and basis must not change in a stream.")
         if self._has_queries:
             raise ValueError("this model was fitted with qid; partial_fit adds to a single query.")
         if self._supervision is not None and np.ptp(self._supervision.weight) > 0:
@@ -205,8 +236,9 @@ class MPRank(MagnitudeRanker):
         """A full kernel: every item stays."""
         start = None
         if self._X is not None:
-            stack = sparse.vstack if sparse.issparse(X) else np.vstack
-            X, Y = stack((self._X, X)), np.vstack((self._supervision.Y, Y))
+            is_sparse = sparse.issparse(X) or sparse.issparse(self._X)
+            X = sparse.vstack((self._X, X), "csr") if is_sparse else np.vstack((self._X, X))
+            Y = np.vstack((self._supervision.Y, Y))
             known = self.dual_coef_.reshape(-1, Y.shape[1])
             start = np.vstack((known, np.zeros((len(Y) - len(known), Y.shape[1]))))
         m = len(Y)

@@ -6,6 +6,7 @@ import numpy as np
 
 from rankwise.learners.magnitude import MagnitudeSupervision
 from rankwise.learners.mprank import MPRank, least_squares, loo_costs
+from rankwise.learners.rank_svm import forget_model
 from rankwise.validation import check_items, check_positive
 
 DEFAULT_CS = 2.0 ** np.arange(-10, 16)
@@ -73,6 +74,7 @@ class MPRankCV(MagnitudeSupervision):
         self.best_cost_ = float(costs.min())
         self.C_ = float(Cs[costs <= self.best_cost_ * (1 + 1e-12)].min())
         problem._set_model(problem._solve_path([self._normaliser / (2 * self.C_)])[0])
+        forget_model(self)
         for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis", "n_iter_"):
             if hasattr(problem, name):
                 setattr(self, name, getattr(problem, name))
@@ -80,7 +82,10 @@ class MPRankCV(MagnitudeSupervision):
 
 
 def _check_grid(Cs) -> np.ndarray:
-    grid = np.atleast_1d(np.asarray(Cs, dtype=float))
+    try:
+        grid = np.atleast_1d(np.asarray(Cs, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError("Cs must hold numbers, all of them positive.") from error
     if grid.ndim != 1 or not len(grid):
         raise ValueError("Cs must be a non-empty one-dimensional array.")
     for C in grid:

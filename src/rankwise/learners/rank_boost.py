@@ -5,9 +5,11 @@ from __future__ import annotations
 from numbers import Integral, Real
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise.kernels import refuse_too_large
 from rankwise.learners.base import Ranker
 from rankwise.order.swaps import concordant_pairs
 from rankwise.queries import Queries
@@ -68,7 +70,8 @@ class RankBoost(Ranker):
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Learn from scores y (m,), any number of levels, within queries where qid is given.
 
-        nan in X is a missing value. A pair weighs v_i v_j with sample_weight v.
+        nan in X is a missing value; a sparse X is taken as dense, its gaps as zeros. A pair weighs
+        v_i v_j with sample_weight v.
         """
         self._check_parameters()
         X = self._check_features(X, reset=True)
@@ -77,9 +80,8 @@ class RankBoost(Ranker):
         queries = Queries.from_labels(qid, m)
         weight = check_weights(sample_weight, m)
         self._has_queries = qid is not None
-        if weight is None:
-            weight = np.ones(m)
-        elif not weight.all():
+        weight = np.ones(m) if weight is None else weight / min(weight.max(), 1.0)
+        if not weight.all():
             kept = np.flatnonzero(weight)
             X, y, queries, weight = X[kept], y[kept], queries.take(kept), weight[kept]
         rounds = self.n_rounds
@@ -101,8 +103,13 @@ class RankBoost(Ranker):
             )
 
     def _check_features(self, X, *, reset: bool) -> np.ndarray:
-        options = {"dtype": np.float64, "ensure_all_finite": "allow-nan"}
-        return validate_data(self, X, reset=reset, **options)
+        options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
+        X = validate_data(self, X, reset=reset, **options)
+        if sparse.issparse(X):
+            m, n = X.shape
+            refuse_too_large(m, n, "X without its gaps", "select features", copies=3)
+            X = X.toarray()
+        return X
 
     def _boost(self, X, y, queries, weight, rounds) -> tuple[np.ndarray, np.ndarray]:
         pairs, thresholds = PairDistribution(y, queries, weight), ThresholdRankers(X)
@@ -114,7 +121,7 @@ class RankBoost(Ranker):
                 f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
                 "learn an order from."
             )
-        smoothing = np.exp(-log_total)
+        smoothing = max(np.exp(-log_total), np.finfo(float).eps)
         for _ in range(rounds):
             found = thresholds.best(potential)
             if abs(found.advantage) <= USELESS:
@@ -134,7 +141,7 @@ class RankBoost(Ranker):
         held = check_random_state(self.random_state).permutation(n_units)[:n_held]
         out = np.isin(units, held)
         test, train = np.flatnonzero(out), np.flatnonzero(~out)
-        if not len(train) or not _has_pair(y[test], queries.take(test)):
+        if not all(len(part) and _has_pair(y[part], queries.take(part)) for part in (train, test)):
             raise ValueError(
                 f"validation_fraction={self.validation_fraction} leaves no pair to train or to "
                 f"validate on, with n_samples = {len(y)} items in {len(queries)} queries."
@@ -164,7 +171,6 @@ class RankBoost(Ranker):
 
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = False
         tags.input_tags.allow_nan = True
         return tags
 

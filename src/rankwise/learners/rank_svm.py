@@ -219,8 +219,7 @@ def build_features(model, X):
 
 def set_model(model, space, W: np.ndarray, single: bool) -> None:
     """The fitted attributes from weights W (k, d) in the space, and none of an earlier kernel's."""
-    for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
-        vars(model).pop(name, None)
+    forget_model(model)
     solution = W.T if space is None else space.to_model(W.T)
     if model.kernel == "linear":
         model.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)
@@ -228,6 +227,11 @@ def set_model(model, space, W: np.ndarray, single: bool) -> None:
         model.dual_coef_ = solution[:, 0] if single else solution
     if space is not None:
         model.basis_index_, model._X_basis = space.basis_index, space.X_basis
+
+
+def forget_model(model, names=("coef_", "dual_coef_", "basis_index_", "_X_basis")) -> None:
+    for name in names:
+        vars(model).pop(name, None)
 
 
 def score_risks(Y: np.ndarray, queries: Queries, loss: str) -> list[Risk]:

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 import scipy.linalg
 from scipy import sparse
 
 from rankwise.kernels import refuse_too_large
+from rankwise.solvers.spectral import refuse_overflow
 
 
 class CentredMoments:
@@ -21,8 +24,9 @@ class CentredMoments:
         self.mean_F, self.mean_Y = np.zeros(n), np.zeros(k)
         self.gram, self.cross = np.zeros((n, n)), np.zeros((n, k))
 
+    @np.errstate(over="ignore", invalid="ignore")
     def add(self, F, Y: np.ndarray) -> None:
-        """One more block of items, O(b n²)."""
+        """One more block of items, O(b n²); one whose squares overflow is refused and not added."""
         b = F.shape[0]
         F = F.toarray() if sparse.issparse(F) else F
         mean_F, mean_Y = F.mean(axis=0), Y.mean(axis=0)
@@ -30,13 +34,25 @@ class CentredMoments:
         step_F, step_Y = mean_F - self.mean_F, mean_Y - self.mean_Y
         total = self.n_items + b
         share = self.n_items * b / total
-        self.gram += F.T @ F + share * np.outer(step_F, step_F)
-        self.cross += F.T @ Y + share * np.outer(step_F, step_Y)
+        gram = F.T @ F + share * np.outer(step_F, step_F)
+        cross = F.T @ Y + share * np.outer(step_F, step_Y)
+        refuse_overflow(gram, cross)
+        self.gram += gram
+        self.cross += cross
         self.mean_F += step_F * (b / total)
         self.mean_Y += step_Y * (b / total)
         self.n_items = total
 
     def solve(self, ridge: float) -> np.ndarray:
-        """(n, k) weights, O(n³)."""
+        """(n, k) weights, O(n³); those of least norm where the ridge is lost to rounding."""
         regularised = self.gram + ridge * np.eye(len(self.gram))
-        return scipy.linalg.solve(regularised, self.cross, assume_a="pos")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("error", scipy.linalg.LinAlgWarning)
+                return scipy.linalg.solve(regularised, self.cross, assume_a="pos")
+        except (scipy.linalg.LinAlgError, scipy.linalg.LinAlgWarning):
+            eigenvalues, V = np.linalg.eigh(self.gram)
+            tiny = len(V) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
+            kept = eigenvalues > tiny
+            V = V[:, kept]
+            return V @ ((V.T @ self.cross) / (eigenvalues[kept] + ridge)[:, None])

@@ -153,6 +153,7 @@ class OnlineSolver:
                     status = CONVERGED
         except KeyboardInterrupt:
             status = INTERRUPTED
+            self._source.load(alpha)
         primal, dual = self._objectives(alpha)
         refuse_non_finite(primal, dual)
         centred, gap = alpha - self._Q @ self._sums(alpha), max(primal - dual, 0.0)

@@ -70,5 +70,5 @@ def refuse_non_finite(*values: float) -> None:
         raise ValueError(
             "non-finite values appeared during optimisation: the features of X are too large for "
             "the range of floating-point numbers. Scale them, for example with "
-            "sklearn.preprocessing.MaxAbsScaler, or increase alpha."
+            "sklearn.preprocessing.MaxAbsScaler, or regularise more (a larger alpha, a smaller C)."
         )
