@@ -185,7 +185,8 @@ def test_folds_are_stratified_where_they_can_be():
 
 
 def test_two_positives_in_many():
-    x = RNG.normal(size=(500, 5))
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(500, 5))
     y = np.zeros(500)
     y[[3, 4]] = 1
     for method in METHODS:

@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 from numpy.testing import assert_allclose
 from scipy.stats import t as student
+from sklearn import config_context
 from sklearn.linear_model import LogisticRegression, Ridge, RidgeClassifier
 from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import GridSearchCV, GroupKFold, KFold
@@ -127,8 +128,9 @@ def test_permutation_by_refitting_is_the_closed_form():
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])
 @pytest.mark.parametrize("alpha", [1e-5, 0.1, 10.0])
 def test_compiled_pairs_of_a_pointwise_loss(kernel, alpha):
-    for features, weight in ((4, None), (30, None), (4, RNG.integers(1, 3, 24).astype(float))):
-        x = RNG.normal(size=(24, features)).round(1)
+    rng = np.random.default_rng(7)
+    for features, weight in ((4, None), (30, None), (4, rng.integers(1, 3, 24).astype(float))):
+        x = rng.normal(size=(24, features)).round(1)
         targets = np.column_stack((Y, B))
         model = RLS(alpha, kernel=kernel).fit(x, targets, sample_weight=weight)
         ((_, fit),) = model._decomposed()
@@ -146,10 +148,7 @@ def test_compiled_pairs_of_a_pointwise_loss(kernel, alpha):
 def test_frames_lists_and_kernels():
     frame, K = pd.DataFrame(X, index=np.arange(24)[::-1]), X @ X.T
     for runs in (
-        [
-            cross_val_auc(RankRLS(), x, B, method="averaged", folds=3)
-            for x in (X, frame, X.tolist())
-        ],
+        [cross_val_auc(RankRLS(), x, B) for x in (X, frame, X.tolist())],
         [nested_score(Ridge(), x, Y, cv=3).score for x in (X, frame, X.tolist())],
         [
             nested_score(RankRLS(kernel="precomputed"), x, Y, QID).score
@@ -162,10 +161,11 @@ def test_frames_lists_and_kernels():
 
 
 def test_signal_and_none():
-    x = RNG.normal(size=(80, 3))
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(80, 3))
     assert permutation_test(RankRLS(), x, x[:, 0], n_permutations=99, random_state=0)[2] == 0.01
     p = [
-        permutation_test(RankRLS(), x, RNG.normal(size=80), n_permutations=99, random_state=s)[2]
+        permutation_test(RankRLS(), x, rng.normal(size=80), n_permutations=99, random_state=s)[2]
         for s in range(30)
     ]
     assert 0.25 < np.mean(p) < 0.75
@@ -183,12 +183,13 @@ def test_queries_must_stay_whole():
 
 
 def test_sign_flips_are_exact():
+    rng = np.random.default_rng(7)
     d = np.array([0.3, 0.1, -0.05, 0.2])
     flips = np.array(np.meshgrid(*[[1, -1]] * 4)).reshape(4, -1).T
     expected = np.mean(np.abs(flips @ d) >= abs(d.sum()) - 1e-12)
     assert_allclose(sign_flip_p(d, None), expected)
     assert sign_flip_p(np.zeros(5), None) == 1.0
-    many = RNG.normal(size=40) + 0.35
+    many = rng.normal(size=40) + 0.35
     t = many.mean() / many.std(ddof=1) * np.sqrt(40)
     assert_allclose(
         sign_flip_p(many, np.random.RandomState(0)), 2 * student.sf(abs(t), 39), atol=0.02
@@ -262,6 +263,17 @@ def test_nested_score_of_other_searches():
     assert nested_score(LogisticRegression(), X, B, cv=3).selected_score is None
 
 
+def test_a_search_by_query_inside_queries():
+    """With metadata routing a GridSearchCV is handed the queries of each outer fold."""
+    grid = GridSearchCV(RankRLS(), {"alpha": [0.1, 1000.0]}, cv=GroupKFold(4))
+    with config_context(enable_metadata_routing=True):
+        found = nested_score(grid, X, Y, QID)
+        train = np.flatnonzero(QID != "a")
+        grid.fit(X[train], Y[train], qid=QID[train], groups=QID[train])
+    assert found.chosen[0] == grid.best_params_
+    assert len(found.chosen) == 6 and 0 <= found.score <= 1
+
+
 def test_regularisation_curve():
     grid = [0.1, 1.0, 10.0]
     closed = regularisation_curve(RankRLS(kernel="rbf"), X, Y, QID, alphas=grid)
@@ -289,8 +301,9 @@ def test_regularisation_curve():
 
 @pytest.mark.parametrize("qid", [None, np.repeat(np.arange(40), 3)], ids=["items", "queries"])
 def test_learning_curve(qid, tmp_path):
-    x = RNG.normal(size=(120, 6))
-    y = x @ np.ones(6) + RNG.normal(size=120)
+    rng = np.random.default_rng(7)
+    x = rng.normal(size=(120, 6))
+    y = x @ np.ones(6) + rng.normal(size=120)
     curve = learning_curve(RankRLS(0.1), x, y, qid, random_state=0)
     assert curve.score[-1] > curve.score[0]
     assert curve.training is not None and np.all(curve.score_se >= 0)

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 from sklearn.base import clone
+from sklearn.utils import check_random_state
 
+from rankwise.atomic import write_atomically
 from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
 from rankwise.evaluation.folds import check_folds, checked_scores, judge, refitting_folds, resolve
 from rankwise.evaluation.held_out import Refitting, held_out
@@ -62,15 +63,9 @@ class Curve:
 
     def save(self, path) -> Path:
         """Write the picture; the format is that of the file's ending."""
-        path = Path(path)
-        handle, scratch = tempfile.mkstemp(suffix=path.suffix or ".png", dir=path.parent)
-        os.close(handle)
-        try:
-            self.draw().figure.savefig(scratch, dpi=120)
-            os.replace(scratch, path)
-        except BaseException:
-            os.unlink(scratch)
-            raise
+        path, picture = Path(path), io.BytesIO()
+        self.draw().figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
+        write_atomically(path, [picture.getbuffer()])
         return path
 
 
@@ -152,13 +147,13 @@ def learning_curve(
     check_estimator(est)
     y, queries = checked_scores(y, qid)
     by_query = len(queries) > 1
-    rng = np.random.default_rng(0 if random_state is None else random_state)
+    rng = check_random_state(0 if random_state is None else random_state)
     model = Refitting(est, X, y, _told(queries))
     rounds = [
         (held, test)
         for _ in range(repeats)
         for held, test in refitting_folds(
-            _count(folds, y, queries), X, y, queries, int(rng.integers(2**31))
+            _count(folds, y, queries), X, y, queries, rng.randint(2**31 - 1)
         ).folds
     ]
     groups = list(queries) if by_query else list(np.arange(len(y))[:, None])

@@ -56,11 +56,19 @@ def fitted(estimator, X, y, train: np.ndarray, queries: Queries | None) -> BaseE
     elif basis is not None:
         model.set_params(basis=np.flatnonzero(np.isin(train, basis)))
     X_train, y_train = _safe_split(estimator, X, y, train)
-    options = {}
-    name = None if queries is None else _qid_parameter(model)
-    if queries is not None and name is not None:
-        options[name] = queries.codes[train]
+    names = [] if queries is None else _query_parameters(model)
+    options = {name: queries.codes[train] for name in names} if queries is not None else {}
     return model.fit(X_train, y_train, **options)
+
+
+def _query_parameters(model) -> list[str]:
+    """What `fit` calls the query labels: qid, and groups for a search whose folds need them."""
+    names = [_qid_parameter(model)]
+    splitter = model.get_params(deep=False).get("cv")
+    if hasattr(model, "estimator") and hasattr(splitter, "get_metadata_routing"):
+        needed = splitter.get_metadata_routing().split.requests.get("groups")
+        names += ["groups"] if needed is True else []
+    return [name for name in names if name is not None]
 
 
 def _qid_parameter(model) -> str | None:
