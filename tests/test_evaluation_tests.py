@@ -302,8 +302,8 @@ def test_regularisation_curve():
 @pytest.mark.parametrize("qid", [None, np.repeat(np.arange(40), 3)], ids=["items", "queries"])
 def test_learning_curve(qid, tmp_path):
     rng = np.random.default_rng(7)
-    x = rng.normal(size=(120, 6))
-    y = x @ np.ones(6) + rng.normal(size=120)
+    x = rng.normal(size=(120, 20))
+    y = x @ np.ones(20) + rng.normal(size=120)
     curve = learning_curve(RankRLS(0.1), x, y, qid, random_state=0)
     assert curve.score[-1] > curve.score[0]
     assert curve.training is not None and np.all(curve.score_se >= 0)
