@@ -107,6 +107,8 @@ def judge(y, s, qid=None, *, relevant: float | None = None, seed: int = 0) -> Ju
         absent["map"] = "say what is relevant: --relevant"
     elif not np.any(y >= relevant):
         absent["map"] = f"no item has a score of {relevant:g} or more"
+    elif np.all(y >= relevant):
+        absent["map"] = f"all scores are {relevant:g} or more: --relevant says which matter"
     by_query = {
         key: _each(measure, y, s, queries) if key not in absent else np.full(len(queries), np.nan)
         for key, measure in judges.items()
