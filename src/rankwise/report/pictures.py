@@ -105,7 +105,7 @@ def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
     if not len(values) or spread == 0:
         return np.zeros(len(x))
     if len(values) < 5 or values.std() < 1e-3 * spread:
-        width = 0.15 * spread
+        width = 0.35 * spread
         return np.exp(-0.5 * ((x[:, None] - values) / width) ** 2).mean(axis=1) / width / 2.5066
     return gaussian_kde(values)(x)
 

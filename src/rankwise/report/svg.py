@@ -22,9 +22,9 @@ def number(value: float) -> str:
     size = abs(value)
     if size >= 1e6 or size < 1e-4:
         return f"{value:.2g}"
-    if size >= 1e4:
+    if size >= 1e5:
         return f"{value / 1e3:.4g}k"
-    return f"{value:.4g}"
+    return f"{value:.5g}" if size >= 1e4 else f"{value:.4g}"
 
 
 @dataclass
