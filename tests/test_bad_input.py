@@ -142,6 +142,9 @@ def test_no_single_preference():
         RankRLS().fit(X, Y, sample_weight=np.zeros(12))
     with refused("sample_weight is negative at row 2"):
         RankRLS().fit(X, Y, sample_weight=spoil(np.ones(12), 2, -1))
+    for words in (["a"] * 12, [[1.0], [1.0, 2.0]] * 6):
+        with refused("sample_weight must hold numbers"):
+            RankRLS().fit(X, Y, sample_weight=words)
 
 
 def test_preferences():

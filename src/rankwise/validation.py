@@ -100,7 +100,10 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
     if isinstance(sample_weight, numbers.Real):
         weight = np.full(n_items, float(sample_weight))
     else:
-        weight = np.asarray(sample_weight, dtype=np.float64)
+        try:
+            weight = np.asarray(sample_weight, dtype=np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"sample_weight must hold numbers, one an item: {error}.") from error
     if weight.shape != (n_items,):
         raise ValueError(f"sample_weight must have shape ({n_items},), got {weight.shape}.")
     refuse_non_finite(weight, "sample_weight")
