@@ -164,6 +164,8 @@ BAD = {
     "1 1000000000000000000:1": (1, 3, "beyond the largest"),
     "1 2147483647:1": (1, 3, "beyond the largest"),
     "1 # ü\n1 1:2 ü": (2, 7, "expected feature:value"),
+    "1e-308 1:1.E400": (1, 10, "beyond the range"),
+    "1 1:1e-320 2:x": (1, 14, "expected a number"),
     "1 1:2\x00": (1, 6, "binary"),
     "": (None, None, "no item"),
     "\n# only\n": (None, None, "no item"),

@@ -42,6 +42,7 @@ def test_tables_with_chosen_columns():
     quoted = read_table(_file('"a, b","c"\n" 1 ",true\n"2",False\n'))
     assert quoted.feature_names == ["a, b", "c"]
     assert quoted.X.tolist() == [[1.0, 1.0], [2.0, 0.0]]
+    assert read_table(_file("1 2\n 3  4 \n"), target="2").X.tolist() == [[1.0], [3.0]]
     assert read_table(_file("1,2\n3,4\n"), target="2").X.tolist() == [[1.0], [3.0]]
     assert np.isnan(read_table(_file("a,b\nNA,1\n"), missing="nan").X[0, 0])
     assert read_table(_file("q,a\n1,1\n02,3\n"), query="q").qid.tolist() == ["1", "02"]

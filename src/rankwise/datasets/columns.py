@@ -46,8 +46,8 @@ class Columns:
         if values.dtype.kind in "biuf":
             out = values.astype(float)
         else:
-            out = np.empty(len(values))
-            for row, cell in enumerate(values.tolist()):
+            cells, out = values.tolist(), np.empty(len(values))
+            for row, cell in enumerate(cells):
                 out[row] = self._number("" if cell is None else str(cell), row, column)
         if np.isinf(out).any():
             row = int(np.argmax(np.isinf(out)))
@@ -73,17 +73,21 @@ class Columns:
 
     def text(self, column: str) -> np.ndarray:
         """The column as text; missing cells are empty."""
-        cells = ["" if cell is None else str(cell) for cell in self.values[column].tolist()]
-        return np.array(cells, dtype=object)
+        cells = self.values[column]
+        if not all(type(cell) is str for cell in cells):
+            cells = np.array(["" if cell is None else str(cell) for cell in cells.tolist()], object)
+        return cells
 
     def labels(self, column: str) -> np.ndarray:
         """Integers where every cell is one as str() writes it, else text; none may be missing."""
         cells = self.text(column)
-        missing = [not cell.strip() for cell in cells]
-        if any(missing):
-            raise self.error("a label is missing.", missing.index(True), column)
-        if all(INTEGER.fullmatch(cell) for cell in cells):
-            return cells.astype(np.int64)
+        if not all(map(str.strip, cells)):
+            row = [cell.strip() for cell in cells].index("")
+            raise self.error("a label is missing.", row, column)
+        distinct = set(cells)
+        if all(map(INTEGER.fullmatch, distinct)):
+            number = {cell: int(cell) for cell in distinct}
+            return np.fromiter((number[cell] for cell in cells), np.int64, len(cells))
         return cells if len(cells) and max(map(len, cells)) > 200 else cells.astype(str)
 
     def require(self, column: str, option: str) -> str:
@@ -125,12 +129,17 @@ def columns_of(name: str, names: list[str], rows: list[list[str]], lines: list[i
 
 
 def split_rows(source: Source, delimiter: str | None) -> tuple[list[list[str]], list[int]]:
-    """Cells, stripped, and line numbers of all rows that are not blank; None finds the delimiter:
-    of tab, comma and semicolon the most frequent in the first line."""
+    """Cells, stripped, and line numbers of all rows that are not blank.
+
+    None finds the delimiter: of tab, comma and semicolon the most frequent in the first line, or
+    blanks where there is none of them and the line is all numbers.
+    """
     text = source.text()
     if delimiter is None:
         first = next((line for line in text.splitlines() if line.strip()), "")
         delimiter = max(DELIMITERS, key=lambda mark: (first.count(mark), mark == ","))
+        if delimiter not in first and all(map(_is_number, first.split())):
+            return split_words(text, None)
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     rows, lines = [], []
     try:
@@ -141,6 +150,17 @@ def split_rows(source: Source, delimiter: str | None) -> tuple[list[list[str]], 
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise ReadError(f"not a table: {error}.", source.name, reader.line_num) from None
+    return rows, lines
+
+
+def split_words(text: str, separator: str | None) -> tuple[list[list[str]], list[int]]:
+    """The same for lines cut at a separator of several characters, or at blanks (None)."""
+    rows, lines = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        cells = [cell.strip() for cell in line.split(separator)] if separator else line.split()
+        if any(cells):
+            rows.append(cells)
+            lines.append(number)
     return rows, lines
 
 

@@ -80,19 +80,19 @@ def parse_part(data: np.ndarray, start: int, stop: int) -> Part:
     outputs = (y, qid, spans, starts, sizes, ids, values, asked)
     counts = _parse(data, start, stop, POWERS, *outputs)
     code, at, items, pairs, n_asked, plain, in_order, least, largest, largest_at = counts
-    y, values = y[:items].view(np.float64), values[:pairs].view(np.float64)
+    scores, numbers = y.view(np.float64), values.view(np.float64)
     for place, begin, end in asked[:n_asked].tolist():
         number = float(data[begin:end].tobytes())
         if not np.isfinite(number):
             raise LineError(BIG_VALUE, begin)
         if place < 0:
-            y[-place - 1] = number
+            scores[-place - 1] = number
         else:
-            values[place] = number
+            numbers[place] = number
     if code != OK:
         raise LineError(code, at)
     return Part(
-        y,
+        scores[:items],
         qid[:items],
         plain,
         spans[:items, :2],
@@ -100,7 +100,7 @@ def parse_part(data: np.ndarray, start: int, stop: int) -> Part:
         starts[:items],
         sizes[:items],
         ids[:pairs],
-        values,
+        numbers[:pairs],
         in_order,
         least,
         largest,

@@ -7,7 +7,14 @@ from collections.abc import Sequence
 import numpy as np
 from sklearn.utils import Bunch
 
-from rankwise.datasets.columns import INTEGER, Columns, columns_of, split_rows
+from rankwise.datasets.columns import (
+    DELIMITERS,
+    INTEGER,
+    Columns,
+    columns_of,
+    split_rows,
+    split_words,
+)
 from rankwise.datasets.source import Source, read_source
 from rankwise.exceptions import ReadError
 from rankwise.preferences import Preferences
@@ -144,15 +151,11 @@ def _read(path, roles: tuple[str, ...], optional: tuple[str, ...]) -> Columns:
 
 
 def _split(source: Source) -> tuple[list[list[str]], list[int]]:
-    first = next((x for x in source.text().splitlines() if x.strip() and x.strip()[0] != "#"), "")
-    if "::" in first or not any(mark in first for mark in "\t,;"):
-        separator = "::" if "::" in first else None
-        found = [(line.split(separator), n) for n, line in enumerate(source.text().split("\n"), 1)]
-        kept = [
-            ([cell.strip() for cell in row], n) for row, n in found if any(c.strip() for c in row)
-        ]
-        return [row for row, _ in kept], [n for _, n in kept]
-    return split_rows(source, max("\t,;", key=first.count))
+    text = source.text()
+    first = next((x for x in text.splitlines() if x.strip() and x.strip()[0] != "#"), "")
+    if "::" in first or not any(mark in first for mark in DELIMITERS):
+        return split_words(text, "::" if "::" in first else None)
+    return split_rows(source, max(DELIMITERS, key=first.count))
 
 
 def _header(cells: list[str], required, optional) -> list[str] | None:
