@@ -263,6 +263,14 @@ def test_nested_score_of_other_searches():
     assert nested_score(LogisticRegression(), X, B, cv=3).selected_score is None
 
 
+def test_nested_score_where_a_fold_takes_all_positives():
+    rare = np.zeros(24)
+    rare[[2, 3]] = 1
+    folds = [np.arange(4), np.arange(4, 24)]
+    found = nested_score(RankRLSCV([0.1, 1.0]), X, rare, cv=folds)
+    assert found.chosen[0] is None and found.score == 0.5
+
+
 def test_a_search_by_query_inside_queries():
     """With metadata routing a GridSearchCV is handed the queries of each outer fold."""
     grid = GridSearchCV(RankRLS(), {"alpha": [0.1, 1000.0]}, cv=GroupKFold(4))

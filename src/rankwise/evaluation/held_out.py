@@ -122,7 +122,12 @@ class ClosedForm(HeldOut):
 
 
 class Refitting(HeldOut):
-    """Any estimator, trained anew for every hold-out."""
+    """Any estimator, trained anew for every hold-out.
+
+    `model` is trained on everything, `latest` was for the last hold-out; None if it learnt nothing.
+    """
+
+    latest = None
 
     def __init__(self, estimator, X, y, queries):
         super().__init__(estimator, X, y, queries)
@@ -142,8 +147,10 @@ class Refitting(HeldOut):
             if self._teaches(train):
                 raise
             self._count(False)
+            self.latest = None
             return np.zeros(len(test))
         self._count(True)
+        self.latest = model
         return scores_of(self.estimator, model, self.X, test, train)
 
     def pairs(self, pairs):

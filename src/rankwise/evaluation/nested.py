@@ -6,12 +6,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
-from rankwise.evaluation.folds import Judged, checked_scores, refitting_folds, splits
+from rankwise.evaluation.estimators import check_estimator
+from rankwise.evaluation.folds import checked_scores, judge, refitting_folds
 from rankwise.evaluation.held_out import Refitting
 from rankwise.evaluation.intervals import TRAINING, score_interval, student_interval
-from rankwise.evaluation.progress import track
-from rankwise.queries import Queries
 
 
 @dataclass
@@ -53,26 +51,28 @@ def nested_score(est, X, y, qid=None, *, cv="auto", random_state=None) -> Nested
     y, queries = checked_scores(y, qid)
     told = queries if len(queries) > 1 else None
     folds = refitting_folds(cv, X, y, queries, random_state)
-    model = Refitting(est, X, y, told)
-    parts = splits(folds)
-    levels, units, chosen = np.zeros(len(y)), np.full(len(y), -1), []
-    for number, (held, test) in track(enumerate(parts), len(parts), "outer folds"):
-        train = np.setdiff1d(np.arange(len(y)), held)
-        inner = fitted(est, model.X, y, train, told)
-        levels[test] = model.ties.levels(test, scores_of(est, inner, model.X, test, train))
-        units[test] = number if told is None else queries.codes[test]
-        chosen.append(_choice(inner))
-    tested = np.flatnonzero(units >= 0)
-    _, codes = np.unique(units[tested], return_inverse=True)
-    judged = Judged(y[tested], levels[tested], Queries(codes, np.arange(codes.max() + 1)))
-    score, influence = judged.mean_and_influence(told is not None)
+    model = _Recording(est, X, y, told)
+    score, influence = judge(model, folds, "outer folds").mean_and_influence(told is not None)
     variance = float(influence @ influence) * (1.0 if told is not None else TRAINING)
     if told is not None:
         interval = student_interval(score, variance, 0.95, len(influence))
     else:
         interval = score_interval(score, variance, 0.95, apart=len(y) // 2, freedom=len(y) - 1)
     selected = getattr(model.model, "best_score_", None)
-    return NestedScore(score, float(np.sqrt(variance)), interval, selected, chosen)
+    return NestedScore(score, float(np.sqrt(variance)), interval, selected, model.chosen)
+
+
+class _Recording(Refitting):
+    """Keeps what the estimator chose for each hold-out; None where nothing could be learnt."""
+
+    def __init__(self, estimator, X, y, queries):
+        super().__init__(estimator, X, y, queries)
+        self.chosen = []
+
+    def without(self, index, test=None):
+        scores = super().without(index, test)
+        self.chosen.append(_choice(self.latest))
+        return scores
 
 
 def _choice(model):
