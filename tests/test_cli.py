@@ -193,6 +193,14 @@ def test_conditional_ranking_of_one_and_two_domains(tmp_path):
     judged = json.loads(run("evaluate", model, data, *nodes, "--json").stdout)
     assert judged["measures"]["ranking_error"]["value"] < 0.02
     assert len(run("predict", model, data, *nodes).stdout.split()) == 120
+    run("report", model, data, *nodes, "-o", tmp_path / "r.html")
+    for options in ((), ("--kernel", "rbf"), ("--condition", "column", "--kernel", "rbf")):
+        run("train", data, "--learner", "conditional", *nodes, "-o", model, "-q", *options)
+        query = "b3" if "column" in options else "a3"
+        found = run("explain", model, data, *nodes, "--query", query, "--json", "--top", "2")
+        record = json.loads(found.stdout)
+        total = sum(part["amount"] for part in record["parts"]) + record["rest"]
+        assert total == pytest.approx(record["difference"]) and record["difference"] >= 0
     games = [f"a{i},a{j},{A[i, 0] - A[j, 0]:.5f}" for i in range(12) for j in range(12) if i != j]
     (tmp_path / "games.csv").write_text("row,column,value\n" + "\n".join(games))
     options = ("--nodes", tmp_path / "a.csv", "--relation", "reciprocal", "-o", model, "-q")

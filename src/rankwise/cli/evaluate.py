@@ -9,7 +9,7 @@ import numpy as np
 
 from rankwise.cli.console import stdout, table, working
 from rankwise.cli.failures import Mistake
-from rankwise.cli.models import data_of, is_relational, load_model, relation_of, taken_files
+from rankwise.cli.models import load_model, scored_data, taken_files
 from rankwise.cli.options import reading_options, relation_options, taken_reading
 from rankwise.workflow.judging import NAMES, Judgement, judge
 
@@ -37,19 +37,12 @@ def evaluate(model, data, per_query, as_json, relevant, **options):
     reading, files = taken_reading(options), taken_files(options)
     with working("evaluating"):
         trained = load_model(model)
-        if is_relational(trained):
-            relation = relation_of(trained, data, files, need_values=True)
-            nodes = (relation.rows.X, relation.column_items.X)
-            scores = trained.ranker.predict_edges(*nodes, relation.edges)
-            qid, y = relation.condition_names(trained.ranker.condition), relation.y
-        else:
-            items = data_of(trained, data, reading, files)
-            if items.y is None:
-                raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
-            scores, qid, y = trained.predict(items.X, items.qid), items.qid, items.y
+        items, scores = scored_data(trained, data, reading, files)
+        if items.y is None:
+            raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
         if scores.ndim > 1:
             raise Mistake("this model has several outputs; evaluate judges one.")
-        judgement = judge(y, scores, qid, relevant=relevant)
+        judgement = judge(items.y, scores, items.qid, relevant=relevant)
     if as_json:
         record = judgement.record()
         if per_query:

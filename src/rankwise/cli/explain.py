@@ -9,9 +9,9 @@ import numpy as np
 
 from rankwise.cli.console import stdout, table, working
 from rankwise.cli.failures import Mistake
-from rankwise.cli.models import data_of, load_model, taken_files
+from rankwise.cli.models import is_relational, load_model, relation_of, scored_data, taken_files
 from rankwise.cli.options import reading_options_beside_a_query, relation_options, taken_reading
-from rankwise.workflow.explaining import Explanation
+from rankwise.workflow.explaining import Explanation, explain_edges
 from rankwise.workflow.explaining import explain as explain_pair
 from rankwise.workflow.items import Items
 
@@ -42,10 +42,9 @@ def explain(model, data, label, above, below, top, as_json, **options):
     reading, files = taken_reading(options), taken_files(options)
     with working("explaining"):
         trained = load_model(model)
-        items = data_of(trained, data, reading, files)
+        items, scores = scored_data(trained, data, reading, files)
         members = _members(items, label)
-        part = items.take(members)
-        scores = trained.predict(part.X, part.qid)
+        part, scores = items.take(members), scores[members]
         order = np.argsort(-scores, kind="stable")
         if len(part) < 2:
             raise Mistake("an explanation compares two items, here is one.")
@@ -54,7 +53,11 @@ def explain(model, data, label, above, below, top, as_json, **options):
         b = rest[0] if below is None else _place(part, below)
         if a == b:
             raise Mistake("name two different items with --above and --below.")
-        found = explain_pair(trained, part.X, a, b, part.qid)
+        if is_relational(trained):
+            relation = relation_of(trained, data, files, need_values=False)
+            found = explain_edges(trained, relation, members[a], members[b])
+        else:
+            found = explain_pair(trained, part.X, a, b, part.qid)
     if as_json:
         click.echo(json.dumps(_record(part, a, b, found, top), indent=2, ensure_ascii=False))
         return

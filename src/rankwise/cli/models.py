@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from rankwise.cli.failures import Mistake
 from rankwise.cli.inputs import Reading, read_items, read_nodes, read_ratings, read_relation
 from rankwise.learners.conditional import ConditionalRanker
@@ -29,8 +31,6 @@ def data_of(model: TrainedModel, path: str, reading: Reading, files: dict) -> It
     """Items (of a relation: its edges) that the model can score, with what is known of them."""
     record = model.record or {}
     features = record.get("features") or None
-    if is_relational(model):
-        raise Mistake("this model ranks relations: predict scores their edges.")
     if files.get("objects"):
         return read_ratings(path, read_nodes(files["objects"], features))
     items, _ = read_items(path, reading.over(record.get("reading")), features)
@@ -50,6 +50,19 @@ def data_of(model: TrainedModel, path: str, reading: Reading, files: dict) -> It
 def relation_of(model: TrainedModel, path: str, files: dict, need_values: bool) -> Relation:
     record = model.record or {}
     return read_relation_files(path, files, need_values, record.get("node_features"))
+
+
+def scored_data(
+    model: TrainedModel, path: str, reading: Reading, files: dict
+) -> tuple[Items, np.ndarray]:
+    """Items and the model's scores; of a relation its edges, condition by condition."""
+    if not is_relational(model):
+        items = data_of(model, path, reading, files)
+        return items, model.predict(items.X, items.qid)
+    relation = relation_of(model, path, files, need_values=False)
+    nodes = (relation.rows.X, relation.column_items.X)
+    scores = model.ranker.predict_edges(*nodes, relation.edges)
+    return relation.as_items(model.ranker.condition), scores
 
 
 def read_relation_files(path, files: dict, need_values: bool, features=None) -> Relation:

@@ -6,7 +6,7 @@ import click
 import numpy as np
 
 from rankwise.cli.console import check_writable, working, write_text
-from rankwise.cli.models import data_of, is_relational, load_model, relation_of, taken_files
+from rankwise.cli.models import load_model, scored_data, taken_files
 from rankwise.cli.options import reading_options, relation_options, taken_reading
 from rankwise.queries import Queries
 
@@ -37,17 +37,8 @@ def predict(model, data, output, trec, tag, **options):
     reading, files = taken_reading(options), taken_files(options)
     with working("predicting"):
         trained = load_model(model)
-        if is_relational(trained):
-            relation = relation_of(trained, data, files, need_values=False)
-            condition = trained.ranker.condition
-            nodes = (relation.rows.X, relation.column_items.X)
-            scores = trained.ranker.predict_edges(*nodes, relation.edges)
-            qid, names = relation.condition_names(condition), relation.candidate_names(condition)
-        else:
-            items = data_of(trained, data, reading, files)
-            scores = trained.predict(items.X, items.qid)
-            qid, names = items.qid, items.names
-    text = run_file(scores, qid, names, tag) if trec else one_a_line(scores)
+        items, scores = scored_data(trained, data, reading, files)
+    text = run_file(scores, items.qid, items.names, tag) if trec else one_a_line(scores)
     write_text(output, text)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from rankwise.cli.console import check_writable, say, working, write_text
-from rankwise.cli.models import data_of, load_model, taken_files
+from rankwise.cli.models import is_relational, load_model, scored_data, taken_files
 from rankwise.cli.options import reading_options, relation_options, taken_reading
 from rankwise.report import build_report
 
@@ -35,7 +35,7 @@ def report(model, data, output, title, learning_curve, relevant, **options):
     reading, files = taken_reading(options), taken_files(options)
     with working("writing the report"):
         trained = load_model(model)
-        items = data_of(trained, data, reading, files)
+        items, scores = scored_data(trained, data, reading, files)
         past = (trained.record or {}).get("command")
         mine = ["rankwise", "report", model, data, "-o", output]
         mine += ["--learning-curve"] if learning_curve else []
@@ -45,6 +45,7 @@ def report(model, data, output, title, learning_curve, relevant, **options):
             title=title,
             relevant=relevant,
             with_learning_curve=learning_curve,
+            scores=scores if is_relational(trained) else None,
             commands=([past] if past else []) + [mine],
         )
     write_text(output, page)

@@ -100,6 +100,7 @@ def train(ctx, data, output, learner, quiet, **options):
     if recipe.learner == "conditional":
         sides = (told.rows, told.column_items)
         model.record["node_features"] = [list(side.features) for side in sides]
+        model.record["node_names"] = [[str(name) for name in side.names] for side in sides]
     write_model(model, output)
     if not quiet:
         say(summary(model))

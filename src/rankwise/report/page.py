@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from html import escape
+from pathlib import PurePath
 
 import numpy as np
 
@@ -48,12 +49,19 @@ def build_report(
     title: str | None = None,
     relevant: float | None = None,
     with_learning_curve: bool = False,
+    scores: np.ndarray | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
-    """The page as text: the model judged on the items, which must have scores."""
+    """The page as text: the model judged on the items, which must have scores.
+
+    `scores` are predictions already made, as of a relation's edges, whose items have no features.
+    """
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
-    s = model.predict(items.X, items.qid)
+    relational = scores is not None
+    if relational and with_learning_curve:
+        raise ValueError("a learning curve is for items with features, not for a relation.")
+    s = scores if scores is not None else model.predict(items.X, items.qid)
     judgement = judge(items.y, s, items.qid, relevant=relevant)
     queries = judgement.queries
     several = len(queries) > 1
@@ -67,7 +75,8 @@ def build_report(
     charts.append(sections.scores(items.y, s, several, centred))
     if several:
         charts.append(sections.by_query(judgement))
-    charts.append(sections.what_counts(model, items))
+    if not relational:
+        charts.append(sections.what_counts(model, items))
     if with_learning_curve:
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
@@ -82,7 +91,7 @@ def build_report(
     learner = record.get("recipe", {}).get("learner", type(model.ranker).__name__)
     version = record.get("versions", {}).get("rankwise", "")
     return PAGE.format(
-        title=escape(title or f"{learner} on {items.source}"),
+        title=escape(title or f"{learner} on {PurePath(items.source).name}"),
         subtitle=escape(f"{items.describe()}."),
         css=CSS,
         tiles=sections.tiles(judgement),

@@ -15,6 +15,7 @@ from scipy import sparse
 from rankwise.kernels import kernel_matrix
 from rankwise.learners.rank_boost import RankBoost, _ranks
 from rankwise.trained import TrainedModel
+from rankwise.workflow.relation import Relation
 
 
 @dataclass
@@ -51,13 +52,43 @@ def explain(model: TrainedModel, X, a: int, b: int, qid=None) -> Explanation:
     raw = _dense(X[[a, b]])
     amounts, names, values, kind = _parts(model, pair, raw)
     scores = model.ranker.predict(prepared)
+    return _explanation(kind, amounts, names, values, scores[a], scores[b])
+
+
+def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Explanation:
+    """The parts of h(u, v) − h(u, v'), for two edges of the same condition u.
+
+    Given u the model is linear in what represents a candidate: its features, or its kernel values
+    to the training candidates.
+    """
+    ranker = model.ranker
+    side = 0 if ranker.condition == "row" else 1
+    spaces, items = (ranker._rows, ranker._columns), (relation.rows, relation.column_items)
+    given = items[side].X[relation.edges[[a], side]]
+    pair = items[1 - side].X[relation.edges[[a, b], 1 - side]]
+    coefficients = ranker._coefficients if side == 0 else ranker._coefficients.T
+    direction = spaces[side].represent(given)[0] @ coefficients
+    represented = spaces[1 - side].represent(pair)
+    by_features = spaces[1 - side].through_features
+    names = items[1 - side].features
+    if not by_features:
+        known = (model.record or {}).get("node_names")
+        numbers = [f"training object {i + 1}" for i in range(len(direction))]
+        names = known[1 - side] if known else numbers
+    amounts = direction * (represented[0] - represented[1])
+    scores = represented @ direction
+    kind = "features" if by_features else "items"
+    return _explanation(kind, amounts, names, represented, scores[0], scores[1])
+
+
+def _explanation(kind, amounts, names, values, score_a, score_b) -> Explanation:
     order = np.argsort(-np.abs(amounts), kind="stable")
     parts = [
         Part(str(names[i]), float(amounts[i]), float(values[0][i]), float(values[1][i]))
         for i in order
         if amounts[i] != 0
     ]
-    return Explanation(kind, parts, float(scores[a]), float(scores[b]))
+    return Explanation(kind, parts, float(score_a), float(score_b))
 
 
 def _parts(model: TrainedModel, pair: np.ndarray, raw: np.ndarray):

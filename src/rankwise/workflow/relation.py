@@ -44,6 +44,17 @@ class Relation:
         names = self.rows.names if side == 0 else self.column_items.names
         return names[self.edges[:, side]]
 
+    def as_items(self, condition: str) -> Items:
+        """The edges as items: a condition is a query over its candidates; no features."""
+        return Items(
+            np.zeros((len(self), 1)),
+            self.y,
+            self.condition_names(condition),
+            self.candidate_names(condition),
+            ["edge"],
+            self.source,
+        )
+
     def describe(self) -> str:
         parts = [counted(len(self), "edge")]
         if self.columns is None:
