@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from rankwise import RLS, KernelMap, Preferences, RankRLS, RankRLSCV, TooLarge
+from rankwise import RLS, KernelMap, MPRankCV, Preferences, RankRLS, RankRLSCV, SVRank, TooLarge
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))
@@ -243,3 +243,17 @@ def test_solver_cg_is_for_linear_models():
 def test_scores_that_are_no_numbers(text):
     with refused("y must hold numbers"):
         RankRLS().fit(X, text)
+
+
+def test_scores_whose_squares_overflow():
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    with pytest.raises(ValueError, match="overflow"):
+        MPRankCV().fit(X, 1e200 * X[:, 0])
+    with pytest.raises(ValueError, match="scores y"):
+        SVRank(epsilon=1.0, norm=2).fit(X, 1e200 * X[:, 0])
+
+
+def test_basis_of_another_kind():
+    for basis in (0.5, True, "some"):
+        with pytest.raises(ValueError, match="basis must be None, an int or an array"):
+            RankRLS(kernel="rbf", basis=basis).fit(np.eye(4), np.arange(4.0))

@@ -54,6 +54,7 @@ def main(*sizes: int) -> None:
         header = ("", "CPU s", "wall s", "times CPU", "times wall", "paper")
         table.show(f"|R| = {size}, m = {len(data.y)}", header, rows)
         closed_forms(size, chosen, data)
+        print(flush=True)
 
 
 def compare(name, paper, mapped, X, splits, few, fewer):

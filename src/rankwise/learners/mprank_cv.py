@@ -7,6 +7,7 @@ import numpy as np
 from rankwise.learners.magnitude import MagnitudeSupervision
 from rankwise.learners.mprank import MPRank, least_squares, loo_costs
 from rankwise.learners.rank_svm import forget_model
+from rankwise.solvers.spectral import refuse_overflow
 from rankwise.validation import check_items, check_positive
 
 DEFAULT_CS = 2.0 ** np.arange(-10, 16)
@@ -69,7 +70,9 @@ class MPRankCV(MagnitudeSupervision):
         X = check_items(self, X, reset=True)
         self._keep(X, *self._supervise(X.shape[0], y, qid, None), qid is not None)
         problem = least_squares(model, X, self._supervision, self._single_output)
-        costs = loo_costs(problem, self._supervision, Cs, self.exact).mean(axis=1)
+        with np.errstate(over="ignore"):
+            costs = loo_costs(problem, self._supervision, Cs, self.exact).mean(axis=1)
+        refuse_overflow(costs)
         self.cv_results_ = {"C": Cs, "cost": costs}
         self.best_cost_ = float(costs.min())
         self.C_ = float(Cs[costs <= self.best_cost_ * (1 + 1e-12)].min())

@@ -261,5 +261,5 @@ def check_alphas(alphas) -> np.ndarray:
     if grid.ndim != 1 or not len(grid):
         raise ValueError("alphas must be a non-empty one-dimensional array.")
     for alpha in grid:
-        check_positive("every alpha in alphas", alpha)
+        check_positive("every alpha in alphas", float(alpha))
     return grid

@@ -68,7 +68,7 @@ def refuse_non_finite(*values: float) -> None:
     """Stop a run that has left the floating-point range."""
     if not np.all(np.isfinite(values)):
         raise ValueError(
-            "non-finite values appeared during optimisation: the features of X are too large for "
-            "the range of floating-point numbers. Scale them, for example with "
+            "non-finite values appeared during optimisation: the features of X or the scores y "
+            "are too large for the range of floating-point numbers. Scale them, for example with "
             "sklearn.preprocessing.MaxAbsScaler, or regularise more (a larger alpha, a smaller C)."
         )

@@ -251,6 +251,8 @@ def choose_basis(basis, n_items: int, random_state) -> np.ndarray:
         # a stream of its own: a shuffled KFold with the same seed would hold out just these items
         seed = check_random_state(random_state).randint(2**31, size=4)
         return np.sort(np.random.default_rng(seed).choice(n_items, size, replace=False))
+    if np.ndim(basis) == 0:
+        raise ValueError(f"basis must be None, an int or an array of row numbers; got {basis!r}.")
     index = check_index(basis, n_items, "basis")
     if not len(index):
         raise ValueError("basis must name at least one item.")

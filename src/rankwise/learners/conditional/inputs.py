@@ -98,7 +98,7 @@ def _labels_of_matrix(Y: np.ndarray, shape: tuple[int, int]):
     if Y.ndim not in (2, 3) or Y.shape[:2] != shape:
         square = " (Y must be square: rows and columns are the same nodes)"
         raise ValueError(
-            f"Y must have shape {shape} or {(*shape, 'k')} for these nodes, got {Y.shape}"
+            f"Y must have shape {shape} or {str(shape)[:-1]}, k) for these nodes, got {Y.shape}"
             f"{square if shape[0] == shape[1] else ''}. For a sample of edges pass y and edges=."
         )
     labels = []
