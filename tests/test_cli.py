@@ -5,6 +5,7 @@ import json
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 
 import rankwise
 from rankwise import RankRLSCV
@@ -248,3 +249,19 @@ def test_a_model_saved_from_python_is_taken_too(folder, tmp_path):
     assert len(found) == 96
     run("explain", tmp_path / "m.rw", folder / "train.letor", "--query", "3")
     run("report", tmp_path / "m.rw", folder / "train.letor", "-o", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("learner", LEARNERS)
+def test_tiny_data_train_or_say_why_not(tmp_path, learner):
+    for rows in (["1,1", "2,2"], ["1,1", "2,2", "3,1", "4,5"], [f"{i},{i % 3}" for i in range(12)]):
+        data, model = tmp_path / "tiny.csv", tmp_path / "m.rw"
+        data.write_text("\n".join(["x,score", *rows]))
+        command = ("train", data, "--learner", learner, "-o", model, "-q")
+        found = CliRunner().invoke(main, [str(word) for word in command])
+        assert found.exit_code in (0, 2)
+        if found.exit_code == 2:
+            assert "Error: " in found.stderr
+            continue
+        path = rankwise.load(model).record["path"]
+        assert np.isfinite(path["score"]).all()
+        run("report", model, data, "-o", tmp_path / "r.html")

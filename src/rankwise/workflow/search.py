@@ -13,6 +13,7 @@ from sklearn.model_selection import KFold
 from rankwise.crossval import Folds
 from rankwise.evaluation import regularisation_curve
 from rankwise.evaluation.folds import checked_scores, refitting_folds
+from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.learners.rank_boost import RankBoost
@@ -57,7 +58,8 @@ class Path:
     @property
     def at_edge(self) -> bool:
         """Whether the best value is the first or the last of several that were tried."""
-        return len(self.value) > 2 and self.chosen in (self.value.min(), self.value.max())
+        outermost = self.chosen in (self.value.min(), self.value.max())
+        return len(self.value) > 2 and outermost and np.ptp(self.score) > 1e-9
 
     def record(self) -> dict:
         values = {name: getattr(self, name) for name in ("parameter", "chosen", "by", "judged")}
@@ -154,6 +156,11 @@ def _rank_boost(recipe, options, X, y, qid):
         pairs, right = concordant_pairs(y[test], scores, queries.take(test))
         units.append(right[pairs > 0] / pairs[pairs > 0, None])
     values = np.concatenate(units)
+    if not len(values):
+        raise UndefinedMetric(
+            "cross-validation found nothing to judge: no held-out query or fold has a pair of "
+            "items with different scores. Give --rounds a number, or --cv fewer folds."
+        )
     score = values.mean(axis=0)
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
     rounds = int(np.argmax(score > score.max() - 1e-12)) + 1
@@ -245,7 +252,7 @@ def _folds_or_name(recipe: Recipe, y, qid, auto):
     if auto == "auto":
         return auto
     queries = Queries.from_labels(qid, len(y))
-    return max(2, min(auto, len(queries) if len(queries) > 1 else len(y)))
+    return max(2, min(auto, len(queries) if len(queries) > 1 else len(y) // 2))
 
 
 def _by(cv, X, y, qid) -> str:
