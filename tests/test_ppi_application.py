@@ -12,11 +12,10 @@ from sklearn.base import clone
 
 from rankwise import RLS, metrics
 from rankwise.applications import ppi
+from rankwise.applications.candidates import graphs_of
 from rankwise.applications.evaluation import (
-    cross_validate,
     cross_validate_kernel,
-    test_parts,
-    transfer,
+    cut_folds,
 )
 from rankwise.applications.selection import choose
 from rankwise.applications.thresholds import best_threshold, judge
@@ -58,7 +57,7 @@ def test_judge_and_thresholds_at_the_edges():
 def test_learns_and_transfers(corpora, learner):
     ranker = ppi.InteractionRanker(learner=learner).fit(corpora[0])
     assert ranker.auc_ > 0.9
-    moved = transfer(ranker, corpora[1])
+    moved = ppi.transfer(ranker, corpora[1])
     assert moved.auc > 0.95 and moved.best.f >= moved.chosen.f > 0.8
     assert moved.best.f >= moved.by_share.f
     predictions = ranker.predict(corpora[1].sentences[:2])
@@ -111,7 +110,7 @@ def test_cross_validation_equals_training_fold_by_fold(learner):
     X = rng.normal(size=(40, 6))
     y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
     K, groups = X @ X.T, rng.integers(0, 12, 40)
-    tests = test_parts(groups, 4, 1)
+    tests = cut_folds(groups, 4, 1)
     found = cross_validate_kernel(K, y, groups, tests, ALPHAS, learner)
     for fold, test in zip(found.folds, tests):
         training = np.setdiff1d(np.arange(40), test)
@@ -127,28 +126,28 @@ def test_cross_validation_equals_training_fold_by_fold(learner):
 
 
 def test_cross_validation_by_document(corpora):
-    found = cross_validate(corpora[0], folds=4, alphas=ALPHAS)
+    found = ppi.cross_validate(corpora[0], folds=4, alphas=ALPHAS)
     assert found.auc > 0.9 and 0.5 < found.f <= 1 and len(found.folds) == 4
     assert found.cooccurrence.recall == 1.0
     assert sum(fold.n_test for fold in found.folds) == len(corpora[0].pairs)
-    basis = cross_validate(corpora[0], folds=4, alphas=ALPHAS, basis=60)
+    basis = ppi.cross_validate(corpora[0], folds=4, alphas=ALPHAS, basis=60)
     assert basis.auc > 0.8
     given_folds = [[f"d{i}", f"d{i + 4}"] for i in range(4)]
-    assert len(cross_validate(corpora[0], folds=given_folds, alphas=[1.0]).folds) == 4
-    random = cross_validate(corpora[0], folds=4, split="pairs", alphas=[1.0])
+    assert len(ppi.cross_validate(corpora[0], folds=given_folds, alphas=[1.0]).folds) == 4
+    random = ppi.cross_validate(corpora[0], folds=4, split="pairs", alphas=[1.0])
     assert random.f_spread >= 0 and random.auc_spread >= 0
 
 
 def test_folds_keep_groups_whole():
     groups = np.array(list("aabbbccddeef"), dtype=object)
-    parts = test_parts(groups, 3)
+    parts = cut_folds(groups, 3)
     assert sorted(np.concatenate(parts).tolist()) == list(range(12))
     for part in parts:
         assert not set(groups[part]) & set(np.delete(groups, part))
     with pytest.raises(ValueError, match="folds=9 need between 2 and the 6"):
-        test_parts(groups, 9)
+        cut_folds(groups, 9)
     with pytest.raises(ValueError, match="exactly once"):
-        test_parts(groups, [["a", "b"], ["c", "d", "e"]])
+        cut_folds(groups, [["a", "b"], ["c", "d", "e"]])
 
 
 def test_bad_input(corpora):
@@ -179,4 +178,4 @@ def test_published_corpora(name):
     corpus = read_ppi_corpus(path)
     labels = [pair.interaction for pair in corpus.pairs]
     assert (labels.count(True), labels.count(False), len(corpus.documents)) == COUNTS[name]
-    assert len(ppi.graphs_of(corpus.pairs[:20])) == 20
+    assert len(graphs_of(corpus.pairs[:20])) == 20

@@ -21,7 +21,7 @@ import numpy as np
 
 from benchmarks.papers import table
 from benchmarks.papers.graph_kernel_table1 import Study, corpora
-from rankwise.applications.evaluation import test_parts
+from rankwise.applications.evaluation import cut_folds
 from rankwise.applications.selection import choose, default_alphas
 from rankwise.metrics import auc
 
@@ -55,7 +55,7 @@ def main(**words: str) -> None:
 def curve(K, y, documents, seed: int, most: int) -> list[tuple[int, float]]:
     """(candidates, AUC) as documents join, at the first sizes not below SIZES."""
     rng = np.random.default_rng(seed)
-    halves = test_parts(documents, 2, seed)
+    halves = cut_folds(documents, 2, seed)
     test = halves[0]
     order = rng.permutation(np.unique(documents[halves[1]].astype(str)))
     rows = [np.flatnonzero(documents == name) for name in order]

@@ -1,12 +1,13 @@
 """Airola et al. 2008, Table 1: interactions by the all-paths graph kernel, documents left out.
 
     python -m benchmarks.papers.graph_kernel_table1 [corpora=LLL,AIMed] [parts=kernels,learners]
-        [basis=4000] [split=FILE] [NAME=PATH ...]
+        [combine=max,sum] [normalize=no,yes] [powers=-4,-2,0] [basis=4000] [split=FILE] [NAME=PATH]
 
 10-fold cross-validation by document; alpha (largest AUC) and threshold (largest F) by leaving one
 document out within each training part. Averages and standard deviations over folds. NAME=PATH adds
 a corpus, BioInfer=PATH its figures of the paper beside ours. split=FILE gives the AIMed folds, a
-line a document: fold, tab, document id; without it documents are cut at random.
+line a document: fold, tab, document id; without it documents are cut at random. powers= are the
+exponents of alpha, powers of two in units of the kernel's mean diagonal; without it −14 to 6.
 
 kernels: both combinations (the erratum's max, the article's sum), as they are and normalised.
 learners: max, normalised: least squares, 4000 basis vectors (where there are more candidates),
@@ -19,9 +20,17 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
+
 from benchmarks.papers import data, table
-from rankwise.applications.evaluation import Evaluation, cross_validate_kernel, test_parts
-from rankwise.applications.ppi import documents_of, graphs_of, kernel_of, labelled_pairs, labels_of
+from rankwise.applications.candidates import (
+    documents_of,
+    graphs_of,
+    kernel_of,
+    labelled_pairs,
+    labels_of,
+)
+from rankwise.applications.evaluation import Evaluation, cross_validate_kernel, cut_folds
 from rankwise.applications.selection import default_alphas
 from rankwise.datasets import Corpus, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
@@ -51,9 +60,14 @@ def main(**words: str) -> None:
     parts = words.get("parts", "kernels,learners").split(",")
     for name, corpus in corpora(words).items():
         folds = given_split(words["split"]) if name == "AIMed" and "split" in words else 10
-        study = Study(name, corpus, folds)
+        powers = (
+            [float(power) for power in words["powers"].split(",")] if "powers" in words else None
+        )
+        study = Study(name, corpus, folds, powers)
         if "kernels" in parts:
-            study.kernels()
+            combine = words.get("combine", "max,sum").split(",")
+            normalize = words.get("normalize", "no,yes").split(",")
+            study.kernels([(c, n == "yes") for c in combine for n in normalize])
         if "learners" in parts:
             study.learners(int(words.get("basis", 4000)))
 
@@ -61,9 +75,9 @@ def main(**words: str) -> None:
 class Study:
     """One corpus: its candidates, its folds, and the tables of them."""
 
-    def __init__(self, name: str, corpus: Corpus, folds):
+    def __init__(self, name: str, corpus: Corpus, folds, powers=None):
         pairs = labelled_pairs(corpus)
-        self.name, self.folds = name, folds
+        self.name, self.folds, self.powers = name, folds, powers
         self.graphs, self.y, self.documents = (
             graphs_of(pairs),
             labels_of(pairs),
@@ -77,8 +91,11 @@ class Study:
     def row(self, title: str, K, groups=None, **options):
         groups = self.documents if groups is None else groups
         start = time.perf_counter()
-        tests = test_parts(groups, self.folds if groups is self.documents else 10)
-        found = cross_validate_kernel(K, self.y, groups, tests, default_alphas(K), **options)
+        tests = cut_folds(groups, self.folds if groups is self.documents else 10)
+        alphas = default_alphas(K)
+        if self.powers is not None:
+            alphas = 2.0 ** np.array(self.powers) * K.diagonal().mean()
+        found = cross_validate_kernel(K, self.y, groups, tests, alphas, **options)
         chosen = sorted({fold.alpha / K.diagonal().mean() for fold in found.folds})
         print(f"  {self.name} {title}: alpha / mean K_ii in", *(f"{a:.2g}" for a in chosen))
         left = len(found.folds) - len(found.aucs)
@@ -92,8 +109,7 @@ class Study:
         table.show(f"{self.title}; {title}", HEADER, rows)
         sys.stdout.flush()
 
-    def kernels(self) -> None:
-        variants = [(c, n) for c in ("max", "sum") for n in (False, True)]
+    def kernels(self, variants: list[tuple[str, bool]]) -> None:
         rows = [
             self.row(
                 f"{combine}{', normalised' if normalize else ''}", self.kernel(combine, normalize)

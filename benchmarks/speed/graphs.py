@@ -18,8 +18,14 @@ import numpy as np
 
 from benchmarks.papers.data import MissingData, folder
 from benchmarks.speed.harness import print_machine, print_ratios
-from rankwise.applications.evaluation import cross_validate_kernel, test_parts
-from rankwise.applications.ppi import documents_of, graphs_of, kernel_of, labelled_pairs, labels_of
+from rankwise.applications.candidates import (
+    documents_of,
+    graphs_of,
+    kernel_of,
+    labelled_pairs,
+    labels_of,
+)
+from rankwise.applications.evaluation import cross_validate_kernel, cut_folds
 from rankwise.applications.selection import choose, default_alphas
 from rankwise.datasets import Corpus, Dependency, Entity, Sentence, Token, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
@@ -82,7 +88,7 @@ def vectorise(pairs) -> None:
 def folds(pairs, basis: int, n_alphas: int) -> None:
     K = kernel_of(AllPathsVectorizer("max", True).fit_transform(graphs_of(pairs)))
     y, documents = labels_of(pairs), documents_of(pairs)
-    tests = test_parts(documents, 10)
+    tests = cut_folds(documents, 10)
     alphas = default_alphas(K)[:n_alphas]
     start = time.perf_counter()
     cross_validate_kernel(K, y, documents, tests, alphas[-1:])

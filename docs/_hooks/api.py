@@ -39,6 +39,10 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
     ),
     "files": ("Data and files", ["rankwise.datasets", "rankwise.save", "rankwise.load"]),
     "metrics": ("Measures", ["rankwise.metrics"]),
+    "graphs": (
+        "Graphs, and interactions in text",
+        ["rankwise.graphs", "rankwise.applications.ppi"],
+    ),
     "evaluation": ("Estimating performance", ["rankwise.evaluation"]),
 }
 

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankwise.applications.ppi import (
-    InteractionRanker,
+from rankwise.applications.candidates import (
     documents_of,
     graphs_of,
     kernel_of,
@@ -111,12 +110,12 @@ def cross_validate(
     vectorizer = AllPathsVectorizer(combine, normalize, n_jobs=n_jobs)
     K, y = kernel_of(vectorizer.fit_transform(graphs_of(pairs))), labels_of(pairs)
     groups = documents_of(pairs) if split == "documents" else np.arange(len(pairs))
-    tests = test_parts(groups, folds, random_state)
+    tests = cut_folds(groups, folds, random_state)
     alphas = default_alphas(K) if alphas is None else alphas
     return cross_validate_kernel(K, y, groups, tests, alphas, learner, basis, random_state)
 
 
-def test_parts(groups, folds, random_state=0) -> list[np.ndarray]:
+def cut_folds(groups, folds, random_state=0) -> list[np.ndarray]:
     """Rows of each fold: groups shuffled and cut into equal numbers, or as given."""
     partition = Queries.from_labels(groups, len(groups))
     if isinstance(folds, int | np.integer):
@@ -132,9 +131,6 @@ def test_parts(groups, folds, random_state=0) -> list[np.ndarray]:
             raise ValueError("folds must name every document with candidates exactly once.")
     cut = [np.isin(partition.codes, part) for part in parts]
     return [np.flatnonzero(rows) for rows in cut if rows.any()]
-
-
-test_parts.__test__ = False  # type: ignore[attr-defined]
 
 
 def cross_validate_kernel(
@@ -212,8 +208,8 @@ class Transfer:
     """with as many called positive as the test corpus has"""
 
 
-def transfer(ranker: InteractionRanker, corpus) -> Transfer:
-    """A fitted ranker on another corpus with labels."""
+def transfer(ranker, corpus) -> Transfer:
+    """A fitted InteractionRanker on another corpus with labels."""
     pairs = labelled_pairs(corpus)
     scores, y = ranker.decision_function(pairs), labels_of(pairs) > 0
     share = np.zeros(len(y), dtype=bool)
