@@ -204,7 +204,7 @@ def test_conjugate_gradients_for_wide_sparse_blocks():
         model.leave_query_out()
 
 
-def test_scores_and_a_way_back():
+def test_scores_and_a_way_back(tmp_path):
     X, Y, qid, _ = ranking_data(outputs=2)
     lazy = as_dask(X, qid)
     model = distributed_rankers.RankRLS().fit(lazy, Y, qid=qid)
@@ -219,6 +219,8 @@ def test_scores_and_a_way_back():
     plain = model.to_local()
     assert type(plain) is rankwise.RankRLS
     assert_allclose(plain.predict(X), local.predict(X))
+    rankwise.save(model, tmp_path / "model.rw")
+    assert_allclose(rankwise.load(tmp_path / "model.rw").predict(X), local.predict(X))
     whole = distributed_rankers.RankRLS().fit(lazy, Y)
     assert_allclose(whole.score(lazy, Y), rankwise.RankRLS().fit(X, Y).score(X, Y))
     assert clone(model).get_params() == rankwise.RankRLS().get_params()

@@ -30,7 +30,10 @@ def say(words: str) -> None:
 
 @contextmanager
 def working(what: str):
-    """A spinner with the time passed, on a terminal only; warnings as one line each."""
+    """A spinner with the time passed, on a terminal only; warnings as one line each.
+
+    Gives a function that changes the words beside the spinner, None without a terminal.
+    """
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
@@ -41,10 +44,10 @@ def working(what: str):
 
                 columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
                 with Progress(*columns, console=console, transient=True) as progress:
-                    progress.add_task(what, total=None)
-                    yield
+                    task = progress.add_task(what, total=None)
+                    yield lambda words: progress.update(task, description=words)
             else:
-                yield
+                yield None
         finally:
             shown = dict.fromkeys(str(warning.message) for warning in caught)
             for message in shown:

@@ -7,6 +7,7 @@ import sys
 import click
 import numpy as np
 
+from rankwise.cli.cluster import train_on_cluster
 from rankwise.cli.console import check_writable, say, working
 from rankwise.cli.failures import Mistake
 from rankwise.cli.inputs import read_items, read_nodes, read_preferences, read_ratings
@@ -64,9 +65,13 @@ UNEVEN = 1000.0
     type=click.Choice(["edges", "rows", "columns", "both"]),
     help="conditional: what will be new when predicting; the default is new conditions.",
 )
+@click.option("--scheduler", metavar="ADDRESS", help="Train on this Dask cluster (docs/dask.md).")
+@click.option(
+    "--workers", type=click.IntRange(1), help="Train on so many Dask workers of this machine."
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
 @click.pass_context
-def train(ctx, data, output, learner, quiet, **options):
+def train(ctx, data, output, learner, quiet, scheduler, workers, **options):
     """Learn to rank the items of DATA and write the model to MODEL.
 
     \b
@@ -77,6 +82,7 @@ def train(ctx, data, output, learner, quiet, **options):
       rankwise train items.csv --id name --preferences wins.csv -o model.rw
       rankwise train ratings.csv --items films.csv -o model.rw
       rankwise train edges.csv --learner conditional --nodes proteins.csv -o model.rw
+      rankwise train parts/ --scheduler tcp://127.0.0.1:8786 -o model.rw
 
     DATA is LETOR/SVMlight, CSV, TSV or Parquet, compressed or not, or "-". In tables the score
     column is --target (or called score, label, target, ...), queries are --query (or qid, query).
@@ -88,6 +94,13 @@ def train(ctx, data, output, learner, quiet, **options):
     check_writable(output)
     if output == "-" and sys.stdout.isatty():
         raise Mistake("a model is not for a terminal: give -o a file, or pipe it on.")
+    if scheduler is not None or workers is not None:
+        if scheduler is not None and workers is not None:
+            raise Mistake("--scheduler names a cluster, --workers makes one: give one of them.")
+        if any(files.values()):
+            raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
+        model, reading = train_on_cluster(data, recipe, reading, scheduler, workers, quiet)
+        return finish(model, reading, output, quiet)
     with working("reading"):
         told, reading = training_data(data, recipe, reading, files)
     if not quiet:
@@ -95,12 +108,17 @@ def train(ctx, data, output, learner, quiet, **options):
         hint_at_scaling(told, recipe)
     with working(f"training {learner}"):
         model = train_model(recipe, told)
-    model.record["reading"] = None if reading is None else reading.record()
-    model.record["command"] = ["rankwise", *_arguments()]
     if recipe.learner == "conditional":
         sides = (told.rows, told.column_items)
         model.record["node_features"] = [list(side.features) for side in sides]
         model.record["node_names"] = [[str(name) for name in side.names] for side in sides]
+    return finish(model, reading, output, quiet)
+
+
+def finish(model: TrainedModel, reading, output: str, quiet: bool) -> None:
+    """Complete the record, write the model, say how it fared."""
+    model.record["reading"] = None if reading is None else reading.record()
+    model.record["command"] = ["rankwise", *_arguments()]
     write_model(model, output)
     if not quiet:
         say(summary(model))

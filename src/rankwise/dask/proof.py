@@ -75,7 +75,8 @@ class Layout:
         return len(np.unique(np.concatenate(list(self.hashes.values()))))
 
     def describe(self, model) -> None:
-        """n_features_in_ and feature_names_in_, as scikit-learn sets them."""
+        """n_features_in_ and feature_names_in_, as scikit-learn sets them; how much was seen."""
+        model._trained_on = (self.n_items, self.n_queries if self.hashes else None)
         if self.names is None:
             meta = np.empty((1, self.n_features))
         else:

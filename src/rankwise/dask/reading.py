@@ -62,12 +62,12 @@ def read_letor(path, n_features=None, *, zero_based="auto", dense="auto") -> Bun
     )
 
 
-def read_table(path, *, target: str, query: str | None = None) -> Bunch:
+def read_table(path, target: str, query: str | None = None, *, features=None, drop=()) -> Bunch:
     """Read a directory (or pattern, or list) of Parquet or CSV files lazily with Dask.
 
-    Returns a Bunch of X, the frame of all other columns, which must be numbers, y and qid (None
-    without query=). Parquet is read by column and may be cut into row groups, CSV into blocks, so
-    queries may be split: partition_by_query mends that.
+    Returns a Bunch of X, the frame of the columns `features` (default: all others but those in
+    `drop`), which must be numbers, of y and of qid (None without query=). Parquet may be cut into
+    row groups and CSV into blocks, so queries may be split: partition_by_query mends that.
     """
     files = files_of(path)
     kinds = {Path(file).suffix.lower() for file in files}
@@ -79,7 +79,13 @@ def read_table(path, *, target: str, query: str | None = None) -> Bunch:
         if column is not None and column not in frame.columns:
             names = ", ".join(map(str, frame.columns[:10]))
             raise ValueError(f"{name}={column!r} is no column; there are {names}.")
-    X = frame.drop(columns=[target] if query is None else [target, query])
+    for column in [*(features or ()), *drop]:
+        if column not in frame.columns:
+            raise ValueError(f"{column!r} in features or drop is no column.")
+    taken = {target, query, *drop}
+    X = frame[[c for c in frame.columns if c not in taken] if features is None else list(features)]
+    if not len(X.columns):
+        raise ReadError("no column is left that could be a feature.", str(path))
     for column, kind in X.dtypes.items():
         if getattr(kind, "kind", "O") not in "iufb":
             raise ValueError(f"column {column!r} holds {kind}, not numbers: encode or drop it.")

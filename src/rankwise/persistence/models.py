@@ -28,6 +28,8 @@ def save(est, path, *, training_data=False) -> None:
     Raises ValueError for anything else: a kernel, scorer or splitter that is code of your own
     (use a kernel's name, kernel="precomputed", or set_params before saving), other estimators.
     """
+    if hasattr(est, "to_local"):  # fitted on a cluster
+        est = est.to_local()
     if type(est).__name__ not in ESTIMATORS or type(est) not in BY_CLASS:
         raise ValueError(_unknown(est, "the model"))
     _check_fitted(est)

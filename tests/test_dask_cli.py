@@ -1,0 +1,77 @@
+"""rankwise train on a cluster writes the model that it writes alone."""
+
+import numpy as np
+import pytest
+from distributed import Client
+from numpy.testing import assert_allclose
+
+import rankwise
+from rankwise.dask import local_cluster
+from tests.cli_files import made_items, run, write_csv, write_letor
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """One file of each kind, and the same lines in directories, cut within queries."""
+    folder = tmp_path_factory.mktemp("parts")
+    letor = write_letor(folder / "all.letor").read_text().splitlines()
+    header, *table = write_csv(folder / "all.csv").read_text().splitlines()
+    for name, lines, first in (("letor", letor, []), ("csv", table, [header])):
+        (folder / name).mkdir()
+        for part, rows in enumerate(np.array_split(np.arange(len(lines)), 3)):
+            text = "\n".join([*first, *(lines[i] for i in rows)]) + "\n"
+            (folder / name / f"part-{part}.{name}").write_text(text)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def address():
+    with local_cluster(1, silence_logs=50) as cluster, Client(cluster):
+        yield cluster.scheduler_address
+
+
+@pytest.mark.parametrize("kind", ["letor", "csv"])
+def test_a_directory_gives_the_model_of_the_whole_file(folder, address, kind):
+    found = run("train", folder / kind, "-o", folder / "parts.rw", "--scheduler", address)
+    assert "dashboard" in found.stderr
+    assert "96 items in 12 queries, 3 features" in found.stderr
+    assert "leave-query-out" in found.stderr
+    run("train", folder / f"all.{kind}", "-o", folder / "whole.rw", "-q")
+    X, _, _ = made_items()
+    parts, whole = (rankwise.load(folder / f"{name}.rw") for name in ("parts", "whole"))
+    assert parts.record["path"]["chosen"] == whole.record["path"]["chosen"]
+    assert_allclose(parts.predict(X), whole.predict(X), rtol=1e-8, atol=1e-12)
+    assert parts.record["features"] == whole.record["features"]
+    run("predict", folder / "parts.rw", folder / f"all.{kind}")
+
+
+def test_workers_of_this_machine(folder):
+    svm = ("--learner", "rank-svm", "--alpha", "0.01", "--workers", "1")
+    run("train", folder / "letor", "-o", folder / "svm.rw", *svm, "-q")
+    X, y, qid = made_items()
+    local = rankwise.RankSVM(0.01).fit(X, y, qid=qid)
+    found = rankwise.load(folder / "svm.rw").ranker
+    assert abs(found.objective_ - local.objective_) <= found.gap_ + local.gap_
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--scale", "standard"), "--scale"),
+        (("--learner", "rank-boost"), "--learner"),
+        (("--learner", "rank-svm"), "--alpha"),
+        (("--kernel", "rbf"), "--gamma"),
+        (("--cv", "5"), "--cv"),
+        (("--workers", "2"), "--workers"),
+        (("--target", "nothing"), "nothing"),
+    ],
+)
+def test_what_a_cluster_does_not_offer(folder, address, options, words):
+    call = ("train", folder / "csv", "-o", folder / "x.rw", "--scheduler", address, *options)
+    assert words in run(*call, code=2).stderr
+
+
+def test_a_scheduler_that_is_not_there(folder, monkeypatch):
+    monkeypatch.setattr("rankwise.cli.cluster.SECONDS", 1)
+    call = ("train", folder / "csv", "-o", folder / "x.rw", "--scheduler", "tcp://127.0.0.1:9")
+    assert "no Dask scheduler answers" in run(*call, code=2).stderr
