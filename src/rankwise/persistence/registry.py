@@ -150,7 +150,7 @@ KNOWN: tuple[Estimator | Part, ...] = (
     Estimator(RankRLSCV, _TOLD),
     _SVM,
     Estimator(RankSVMCV, _SVM.private),
-    Estimator(MPRank, (*_TOLD, "_moments"), _ITEMS, ("_problem",), ("_space",)),
+    Estimator(MPRank, (*_TOLD, "_moments", "_told"), _ITEMS, ("_problem",), ("_space",)),
     Estimator(MPRankCV, _TOLD, _ITEMS),
     Estimator(SVRank, _TOLD, _ITEMS),
     Estimator(RankBoost, ("_has_queries",)),
