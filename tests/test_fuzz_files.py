@@ -307,14 +307,18 @@ models = [rw.RankRLS(a).fit(X, X[:, 0]) for a in (1.0, 2.0)]
 rw.save(models[0], path)
 cut = 0
 for _ in range(30):
+    begun, begin = os.pipe()
     child = os.fork()
     if not child:
         while True:
             for model in models:
                 rw.save(model, path, training_data=True)
+                os.write(begin, b".")
+    os.read(begun, 1)
     time.sleep(random.uniform(0, 0.03))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
+    os.close(begun), os.close(begin)
     found = rw.load(path)
     assert found.alpha in (1.0, 2.0)
     for name in set(os.listdir(folder)) - {"model"}:
