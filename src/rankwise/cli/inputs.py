@@ -82,7 +82,11 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
     if path == "-":
         content = io.BytesIO(source.data)
         content.name = source.name
-    found = datasets.read_letor(content, n_features=n)
+    try:
+        found = datasets.read_letor(content, n_features=n)
+    except ReadError as error:
+        reason = error.reason.replace(f"n_features={n}", f"the model was trained on {n} features")
+        raise ReadError(reason, error.path, error.line, error.column) from None
     names = None
     if any(found.comments):
         matches = [DOCID.search(comment) for comment in found.comments]
@@ -147,8 +151,8 @@ def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
         hint = " ".join(f"--ignore {name!r}" for name in words[:8])
         raise ValueError(
             f"{columns.name}: {', '.join(map(repr, words[:8]))} "
-            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Leave out with {hint}, "
-            "or make numbers of it."
+            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Say what it is (--query, "
+            f"--id), or leave it out: {hint}."
         )
     for name in words:
         columns.must_be_numbers(name)
