@@ -44,6 +44,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
         ["rankwise.graphs", "rankwise.applications.ppi"],
     ),
     "evaluation": ("Estimating performance", ["rankwise.evaluation"]),
+    "dask": ("Dask", ["rankwise.dask"]),
 }
 
 
