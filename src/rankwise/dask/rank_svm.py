@@ -36,7 +36,7 @@ class RankSVM(LazyRanker, LocalRankSVM):
     method in n variables; every evaluation of the risk, and every Hessian product, is one round
     trip in which w goes out and one vector of n + 1 numbers comes back from each partition, added
     in a fixed order. Partitions are kept on the workers until the fit ends, with what the counting
-    of their pairs needs: about 1.5 times X for 50 features.
+    of their pairs needs, about 60 bytes an item and output.
 
     A query must lie within one partition, and the fit proves it. Kernels need basis=, whose rows
     are sent to every worker. Attributes as in rankwise.RankSVM.
