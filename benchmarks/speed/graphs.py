@@ -29,6 +29,7 @@ from rankwise.applications.evaluation import cross_validate_kernel, cut_folds
 from rankwise.applications.selection import choose, default_alphas
 from rankwise.datasets import Corpus, Dependency, Entity, Sentence, Token, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
+from rankwise.threads import one_blas_thread
 
 
 def corpus_of(path: str | None) -> Corpus:
@@ -82,7 +83,8 @@ def vectorise(pairs) -> None:
         "candidate_graph of every pair": lambda: graphs_of(pairs),
     }
     limits = {"AllPathsVectorizer, sum": 2.0, "AllPathsVectorizer, max": 2.0}
-    print_ratios(f"{len(graphs)} candidates", timed, limits, rounds=3)
+    with one_blas_thread():
+        print_ratios(f"{len(graphs)} candidates", timed, limits, rounds=3)
 
 
 def folds(pairs, basis: int, n_alphas: int) -> None:

@@ -1,6 +1,6 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import datasets, evaluation, graphs, metrics, selection
+from rankwise import applications, datasets, evaluation, graphs, metrics, selection
 from rankwise.exceptions import (
     EstimateWarning,
     InvalidKernel,
@@ -42,6 +42,7 @@ __all__ = [
     "SVRank",
     "TooLarge",
     "UndefinedMetric",
+    "applications",
     "datasets",
     "evaluation",
     "graphs",
