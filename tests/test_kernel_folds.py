@@ -202,3 +202,26 @@ def test_precomputed_kernel_is_copied():
     expected = RankRLS(kernel="precomputed").fit(X @ X.T, Y).leave_one_out()
     K[:] = 0.0
     assert_allclose(model.leave_one_out(), expected)
+
+
+@pytest.mark.parametrize("family", ["smooth", "line", "tight clusters", "duplicates", "linear"])
+@pytest.mark.parametrize("learner", [RLS, RankRLS])
+def test_closed_forms_equal_refits_on_singular_kernels(family, learner):
+    items, options = FAMILIES[family]
+    rng = np.random.default_rng(2)
+    m = len(items)
+    y, qid, basis = rng.normal(size=m), np.arange(m) * 6 // m, rng.permutation(m)[: m // 3]
+    model = learner(0.1, **options, basis=basis).fit(items, y, qid=qid)
+
+    def refitted(test):
+        train = np.setdiff1d(np.arange(m), test)
+        left = np.flatnonzero(np.isin(train, basis))
+        again = learner(0.1, **options, basis=left).fit(items[train], y[train], qid=qid[train])
+        return again.predict(items[test])
+
+    expected = np.concatenate([refitted(np.flatnonzero(qid == q)) for q in range(6)])
+    assert_allclose(model.leave_query_out(), expected, rtol=1e-5, atol=1e-5)
+    some = basis[:2]
+    assert_allclose(model.leave_one_out()[some], [refitted([i])[0] for i in some], atol=1e-5)
+    pair = np.sort(np.flatnonzero(qid == qid[basis[0]])[:2])
+    assert_allclose(model.leave_pair_out([pair])[0], refitted(pair), atol=1e-5)

@@ -65,6 +65,10 @@ class QuadraticFit:
         closure = self.quadratic.laplacian.closure(items)
         if not len(items) or self.nothing_left(items):
             return np.repeat(self._prior(items)[None], len(alphas), axis=0)
+        if removal is not None and removal.anew is not None:
+            features = removal.anew(items)
+            if features is not None:
+                return self._refit(items, alphas, Features(features))
         if len(closure) == len(items):
             rows = self.quadratic.laplacian.rows_of(items)
             return self._leave_rows_out(items, rows, alphas)
@@ -141,22 +145,31 @@ class QuadraticFit:
         PQ = P @ Q
         return np.stack([PQ @ (d[:, None] * c) for d in D]) + self.offset_of(items)
 
-    def _refit(self, items, alphas) -> np.ndarray:
+    def _refit(self, items, alphas, matrix=None) -> np.ndarray:
         """Train on what stays: one decomposition for all alphas."""
+        matrix = self.matrix if matrix is None else matrix
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        rest = self._spectrum_without(items)
-        normals, values = self.matrix.normals_of(items)
+        rest = (
+            self._spectrum_without(items)
+            if matrix is self.matrix
+            else self._spectrum_of(matrix, items)
+        )
+        normals, values = matrix.normals_of(items)
         out = np.empty((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = self.matrix.scores(items, staying, rest.expand(solution))
+            out[i] = matrix.scores(items, staying, rest.expand(solution))
         return out + self.offset_of(items)
 
     def _spectrum_without(self, items) -> Spectrum:
+        return self._spectrum_of(self.matrix, items)
+
+    def _spectrum_of(self, matrix, items) -> Spectrum:
+        """Of the items that stay, as `matrix` has them."""
         staying = np.setdiff1d(np.arange(self.n_items), items)
         quadratic = self.supervision.take(staying).quadratic()
         offset = None if self.offset is None else self.offset[staying]
-        return self.matrix.take(staying).spectrum(quadratic, offset)
+        return matrix.take(staying).spectrum(quadratic, offset)
 
     def leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
         """(a, m, k): each item predicted without its whole group; groups cover the items once."""

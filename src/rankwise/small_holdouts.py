@@ -56,6 +56,9 @@ class SmallHoldouts:
         queries = self.fit.supervision.queries
         codes = queries.codes[held]
         spanning = (codes != codes[:, :1]).any(axis=1)
+        removal = self.fit.matrix.removal
+        if removal is not None and removal.anew is not None:
+            spanning |= self.fit.matrix.in_basis[held].any(axis=1)
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
@@ -129,7 +132,9 @@ class SmallHoldouts:
             known = N.T @ solution + (0.0 if removal.values is None else removal.values)
             constraints = (in_basis, removal.redundancy, B @ DN, P @ DN, N.T @ DN, known)
             found[bound] = solve_bound(M, Q, f, e, place[bound], *constraints)
-        if removal is not None and len(spectrum.eigenvalues) <= held.shape[1]:
+        if removal is not None and (
+            removal.anew is not None or len(spectrum.eigenvalues) <= held.shape[1]
+        ):
             doubtful |= bound
         if not spectrum.cancels:
             doubtful[~bound] = False

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Iterator
+from functools import partial
 
 import numpy as np
 from scipy import sparse
@@ -137,7 +138,16 @@ class KernelMap(TransformerMixin, BaseEstimator):
         r = len(self._Q)
         redundancy = np.eye(r) - self._Q @ self._Q.T if self._is_singular else np.zeros((r, r))
         normals = (self._Q / np.sqrt(self._eigenvalues)).T
-        return BasisRemoval(self.basis_index_, normals, redundancy)
+        found = BasisRemoval(self.basis_index_, normals, redundancy)
+        if self._is_singular:
+            found.anew = partial(self._anew, found)
+        return found
+
+    def _anew(self, removal: BasisRemoval, items: np.ndarray) -> np.ndarray | None:
+        held = np.isin(self.basis_index_, items)
+        if not held.any() or held.all() or self._can_update(removal, held):
+            return None
+        return self._recomputed(~held, [np.arange(len(self.embedding_))])[0]
 
     def without(self, index) -> np.ndarray:
         """The map of the training items with the basis items among `index` removed.

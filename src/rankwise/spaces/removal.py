@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,6 +26,8 @@ class BasisRemoval:
     normals: np.ndarray
     redundancy: np.ndarray
     values: np.ndarray | None = None
+    anew: Callable[[np.ndarray], np.ndarray | None] | None = None
+    """Features of all items without the basis items among some, or None where N suffices."""
 
     def of(self, items) -> tuple[np.ndarray | None, np.ndarray | float]:
         """(N, values) for removing those of `items` that are in the basis; (None, 0) if none."""
