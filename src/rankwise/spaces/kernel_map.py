@@ -139,7 +139,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         redundancy = np.eye(r) - self._Q @ self._Q.T if self._is_singular else np.zeros((r, r))
         normals = (self._Q / np.sqrt(self._eigenvalues)).T
         found = BasisRemoval(self.basis_index_, normals, redundancy)
-        if self._is_singular:
+        if self._K_MR is not None:
             found.anew = partial(self._anew, found)
         return found
 
