@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import re
 import time
 import warnings
 from datetime import UTC, datetime
@@ -175,7 +176,10 @@ class _Interruptions(warnings.catch_warnings):
         for warning in seen:
             text = str(warning.message)
             if issubclass(warning.category, ConvergenceWarning) and "was interrupted" in text:
-                raise KeyboardInterrupt(text)
+                found = re.search(r"after (\d+) iterations", text)
+                reached = text.split(";")[0] + "."
+                way = f" --max-iter {found.group(1)} would write this model." if found else ""
+                raise KeyboardInterrupt(reached + way)
         for warning in seen:
             warnings.warn_explicit(
                 warning.message, warning.category, warning.filename, warning.lineno
