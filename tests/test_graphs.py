@@ -16,6 +16,7 @@ import rankwise.graphs.labelled
 import rankwise.graphs.vectorizer
 from rankwise import RankRLS
 from rankwise.graphs import AllPathsVectorizer, LabelledGraph
+from rankwise.graphs.walks import ranked
 from tests import reference_graphs as reference
 
 VARIANTS = [(c, n) for c in ("sum", "max") for n in (False, True)]
@@ -141,14 +142,11 @@ def test_normalised_rows_have_norm_one_and_empty_graphs_none():
     assert_allclose(norms, [1, 1, 1, 1, 1, 0, 0])
 
 
-def test_many_labels_take_the_other_way(monkeypatch):
-    """Vocabularies by sorting and by marking are the same."""
-    several = random_graphs(20, 3)
-    expected = AllPathsVectorizer().fit_transform(several)
-    monkeypatch.setattr(
-        rankwise.graphs.vectorizer, "_ranks", lambda keys, n: np.unique(keys, return_inverse=True)
-    )
-    assert (AllPathsVectorizer().fit_transform(several) != expected).nnz == 0
+@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=40))
+def test_ranks_are_those_of_unique(pairs):
+    keys = np.array([7 * a + b for a, b in pairs], dtype=np.int64)
+    for found, expected in zip(ranked(keys, 7), np.unique(keys, return_inverse=True)):
+        assert found.tolist() == expected.tolist()
 
 
 def test_works_in_pipelines_and_searches():

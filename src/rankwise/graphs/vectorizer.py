@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.evaluation.progress import track
 from rankwise.graphs.labelled import LabelledGraph
-from rankwise.graphs.walks import CONVERGES, label_pairs
+from rankwise.graphs.walks import CONVERGES, label_pairs, ranked
 from rankwise.kernels import refuse_too_large
 from rankwise.threads import n_threads, one_blas_thread
 from rankwise.validation import check_choice
@@ -110,7 +110,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         self.labels_ = np.array(sorted(_distinct_labels(graphs)), dtype=object)
         codes = {label: code for code, label in enumerate(self.labels_.tolist())}
         keys, values, starts = self._label_pairs(graphs, codes)
-        distinct, columns = _ranks(keys, len(codes))
+        distinct, columns = ranked(keys, len(codes))
         self.pairs_ = np.column_stack(np.divmod(distinct, max(len(codes), 1))).astype(np.int32)
         self.n_features_out_ = len(distinct)
         return values, columns, starts
@@ -184,18 +184,6 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
 def _distinct_labels(graphs) -> set:
     return set().union(*(graph_labels for graph in graphs for graph_labels in graph.labels))
-
-
-def _ranks(keys: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct keys, sorted, and each key's place among them; O(l²) where that is little."""
-    if n_labels**2 > 8 * len(keys) + 10_000_000:
-        return np.unique(keys, return_inverse=True)
-    present = np.zeros(n_labels**2, dtype=bool)
-    present[keys] = True
-    distinct = np.flatnonzero(present)
-    place = np.zeros(n_labels**2, dtype=np.int32)
-    place[distinct] = np.arange(len(distinct), dtype=np.int32)
-    return distinct, place[keys]
 
 
 def _joined(graphs, codes: dict) -> tuple:

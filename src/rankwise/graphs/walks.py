@@ -294,3 +294,38 @@ def _grown(array, least):
     wider = np.empty(max(2 * len(array), least), array.dtype)
     wider[: len(array)] = array
     return wider
+
+
+@njit(cache=True, nogil=True)
+def ranked(keys, n_labels):
+    """The distinct keys a·n_labels + b, sorted, and each key's place among them.
+
+    As numpy.unique with its inverse, but O(keys + n_labels): by buckets of a, and of each bucket
+    only the distinct b are sorted.
+    """
+    starts = np.zeros(n_labels + 1, np.int64)
+    for key in keys:
+        starts[key // n_labels + 1] += 1
+    starts = np.cumsum(starts)
+    fill, bucketed = starts[:-1].copy(), np.empty(len(keys), np.int64)
+    for i in range(len(keys)):
+        a = keys[i] // n_labels
+        bucketed[fill[a]] = i
+        fill[a] += 1
+    distinct, places = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
+    seen, rank = np.full(n_labels, -1, np.int64), np.empty(n_labels, np.int64)
+    found = np.empty(n_labels, np.int64)
+    filled = 0
+    for a in range(n_labels):
+        count = 0
+        for p in range(starts[a], starts[a + 1]):
+            b = keys[bucketed[p]] - a * n_labels
+            if seen[b] != a:
+                seen[b], found[count] = a, b
+                count += 1
+        for b in np.sort(found[:count]):
+            rank[b], distinct[filled] = filled, a * n_labels + b
+            filled += 1
+        for p in range(starts[a], starts[a + 1]):
+            places[bucketed[p]] = rank[keys[bucketed[p]] - a * n_labels]
+    return distinct[:filled].copy(), places
