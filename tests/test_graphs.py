@@ -185,6 +185,7 @@ def test_bad_input():
         ({"normalize": "l2"}, [graph], "normalize must be True or False"),
         ({}, [], "graphs is empty"),
         ({}, graph, "got a single one"),
+        ({}, None, "must be a list of LabelledGraph; got None"),
         ({}, [graph, "text"], r"graphs\[1\] is a str"),
     ]:
         with pytest.raises(ValueError, match=message):

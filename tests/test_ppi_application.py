@@ -163,6 +163,8 @@ def test_bad_input(corpora):
         ranker.fit(["text"])
     with pytest.raises(ValueError, match='basis works with learner="rls"'):
         ppi.InteractionRanker(learner="rank_rls", basis=5).fit(corpora[0])
+    with pytest.raises(ValueError, match="basis must be None or a positive integer; got -1"):
+        ppi.InteractionRanker(basis=-1).fit(corpora[0])
     assert ppi.InteractionRanker(alphas=[1.0]).fit(corpora[0]).predict([]) == []
 
 

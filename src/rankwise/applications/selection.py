@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -37,6 +38,8 @@ def default_alphas(K: np.ndarray) -> np.ndarray:
 
 def choose(K, y, groups, alphas, learner, basis=None, random_state=None) -> Chosen:
     """The alpha with the largest AUC of held-out groups, pooled; its threshold of the largest F."""
+    if basis is not None and (not isinstance(basis, Integral) or basis < 1):
+        raise ValueError(f"basis must be None or a positive integer; got {basis!r}.")
     if basis is not None and basis < len(y):
         return _choose_reduced(K, y, groups, alphas, learner, basis, random_state)
     best: Any = None

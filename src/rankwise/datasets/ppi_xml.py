@@ -30,9 +30,9 @@ def read_xml(start: bytes, stream: BinaryIO, assembly: Assembly) -> None:
             chunk = stream.read(CHUNK)
         reader.finish()
     except expat.ExpatError as error:
-        message = f"not well-formed XML at line {error.lineno}, column {error.offset}: "
+        message = f"not well-formed XML at column {error.offset}: "
         assembly.report(
-            "malformed file", assembly.name, message + expat.errors.messages[error.code]
+            "malformed file", f"line {error.lineno}", message + expat.errors.messages[error.code]
         )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from itertools import chain, pairwise
 
 import numpy as np
@@ -121,6 +121,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
             raise ValueError(f"normalize must be True or False; got {self.normalize!r}.")
         if isinstance(graphs, LabelledGraph):
             raise ValueError("graphs must be a list of LabelledGraph; got a single one.")
+        if not isinstance(graphs, Iterable):
+            raise ValueError(f"graphs must be a list of LabelledGraph; got {graphs!r}.")
         graphs = list(graphs)
         for number, graph in enumerate(graphs):
             if not isinstance(graph, LabelledGraph):
