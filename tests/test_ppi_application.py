@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
+import rankwise
 from rankwise import RLS, metrics
 from rankwise.applications import ppi
 from rankwise.applications.candidates import graphs_of
@@ -181,3 +182,13 @@ def test_published_corpora(name):
     labels = [pair.interaction for pair in corpus.pairs]
     assert (labels.count(True), labels.count(False), len(corpus.documents)) == COUNTS[name]
     assert len(graphs_of(corpus.pairs[:20])) == 20
+
+
+def test_a_saved_ranker_scores_and_explains_alike(corpora, tmp_path):
+    first, other = corpora
+    ranker = ppi.InteractionRanker(alphas=ALPHAS).fit(first)
+    rankwise.save(ranker, tmp_path / "ppi.rankwise")
+    loaded = rankwise.load(tmp_path / "ppi.rankwise")
+    np.testing.assert_array_equal(loaded.decision_function(other), ranker.decision_function(other))
+    pair = ranker.predict(other)[0].pair
+    assert loaded.explain(pair) == ranker.explain(pair)

@@ -13,6 +13,8 @@ from typing import Any
 from sklearn import model_selection, pipeline, preprocessing
 
 from rankwise import selection
+from rankwise.applications.ppi import InteractionRanker
+from rankwise.graphs import AllPathsVectorizer
 from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.mprank_cv import MPRankCV
@@ -157,6 +159,8 @@ KNOWN: tuple[Estimator | Part, ...] = (
     Estimator(ConditionalRanker, _NODES, caches=("_problems",)),
     Estimator(ConditionalRankerCV),
     Estimator(KernelMap, _MAP),
+    Estimator(AllPathsVectorizer),
+    Estimator(InteractionRanker),
     Estimator(ItemScaler),
     Estimator(TrainedModel),
     Estimator(pipeline.Pipeline),
