@@ -93,9 +93,9 @@ def test_the_ways_through_the_blocks_agree(monkeypatch):
     calls = []
     solve = blocks._solve_blocks
 
-    def counted(spectrum, chosen, diagonals, smallest):
+    def counted(spectrum, chosen, diagonals, *rest):
         calls.append((len(chosen), diagonals.shape[1]))
-        return solve(spectrum, chosen, diagonals, smallest)
+        return solve(spectrum, chosen, diagonals, *rest)
 
     monkeypatch.setattr(blocks, "_solve_blocks", counted)
     few = model._leave_groups_out(groups, GRID)

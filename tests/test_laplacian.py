@@ -86,3 +86,17 @@ def test_large_gram_in_chunks_and_threads():
             centred = rows - rows.mean(axis=0)
             expected += len(rows) * centred.T @ centred
     np.testing.assert_allclose(gram, expected, rtol=1e-10)
+
+
+@pytest.mark.parametrize(("loss", "ties"), [cost for cost in COSTS if cost[0] != "relative"])
+@settings(max_examples=25, deadline=None)
+@given(rng=problems)
+def test_whole_queries_taken_alone(loss, ties, rng):
+    m = int(rng.integers(2, 20))
+    y, weight = rng.integers(0, 3, m).astype(float), rng.uniform(0.1, 2, m)
+    qid = rng.integers(0, 4, m)
+    queries = Queries.from_labels(qid, m)
+    laplacian = PairwiseScores(y[:, None], queries, weight, loss, ties, True).quadratic().laplacian
+    items = rng.permutation(np.flatnonzero(np.isin(qid, [qid[0], 2])))
+    R = laplacian.factor(np.eye(m))[np.ix_(items, items)]
+    np.testing.assert_allclose(laplacian.take(items).factor(np.eye(len(items))), R, atol=1e-12)

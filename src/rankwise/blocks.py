@@ -20,7 +20,7 @@ from scipy.linalg import lapack
 
 from rankwise.interpolation import interpolate_alphas
 from rankwise.solvers.spectral import PrimalSpectrum
-from rankwise.threads import one_blas_thread, over_ranges
+from rankwise.threads import one_blas_thread, over_ranges, single_thread
 
 LARGEST_BLOCK = 128
 MOST_LEVERAGE = 0.5
@@ -32,32 +32,31 @@ PRODUCTS = 16_000
 def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
     """(a, m, k) predictions of every item without its block, and which blocks are safe.
 
-    Each block's rows of P, B and β carry the numbers of its items. A block with a pivot below
+    Blocks are whole queries, or any items of a pointwise loss. A block with a pivot below
     `smallest` has lost its digits and is to be done another way.
     """
     alphas = np.asarray(alphas, dtype=float)
-    shape = (len(alphas), len(spectrum.P), spectrum.moments.shape[1])
     learnt = spectrum.eigenvalues[spectrum.eigenvalues > 0]
     if not len(learnt):
+        shape = (len(alphas), len(spectrum.beta), spectrum.moments.shape[1])
         return np.zeros(shape), np.ones(len(blocks), dtype=bool)
     first = alphas.min()
     low = (1.0 - MOST_LEVERAGE) * (learnt.min() + first) - first
     nodes, T = interpolate_alphas(alphas, low, learnt.max())
     each = 1.0 / (spectrum.eigenvalues[:, None] + alphas)
+    out = np.zeros((len(spectrum.beta), spectrum.moments.shape[1], len(alphas)))
     if _in_lanes(len(nodes) + 1) >= _in_lanes(len(alphas)):
-        out, safe = _solve_blocks(spectrum, blocks, each, smallest)
+        safe = _solve_blocks(spectrum, blocks, each, smallest, None, out)
         return out.transpose(2, 0, 1), safe
     # the last column has a Cholesky factor exactly where no leverage exceeds MOST_LEVERAGE
     largest = each[:, [int(alphas.argmin())]] / MOST_LEVERAGE
-    found, safe = _solve_blocks(spectrum, blocks, np.hstack((each[:, nodes], largest)), smallest)
-    out = (T @ found.reshape(-1, len(nodes) + 1)[:, :-1].T).reshape(shape)
+    few = np.hstack((each[:, nodes], largest))
+    safe = _solve_blocks(spectrum, blocks, few, smallest, T, out)
     stiff = np.flatnonzero(~safe)
     if len(stiff):
         chosen = [blocks[i] for i in stiff]
-        found, safe[stiff] = _solve_blocks(spectrum, chosen, each, smallest)
-        items = np.concatenate(chosen)
-        out[:, items] = found[items].transpose(2, 0, 1)
-    return out, safe
+        safe[stiff] = _solve_blocks(spectrum, chosen, each, smallest, None, out)
+    return out.transpose(2, 0, 1), safe
 
 
 def smallest_pivot(operator: np.ndarray) -> float:
@@ -73,44 +72,58 @@ def _in_lanes(columns: int) -> int:
     return -(-columns // LANES) * LANES
 
 
-def _solve_blocks(spectrum: PrimalSpectrum, blocks, diagonals: np.ndarray, smallest: float):
-    """(m, k, a) predictions for the a given columns D, and which blocks are safe."""
+def _solve_blocks(
+    spectrum: PrimalSpectrum, blocks, diagonals: np.ndarray, smallest: float, T, out: np.ndarray
+) -> np.ndarray:
+    """Predictions for the given columns D into out (m, k, a); returns which blocks are safe.
+
+    With T they are spread over all alphas, the last column left aside. A thread takes some blocks
+    at a time and forms their rows of P and B alone, in its cache.
+    """
     r, a = diagonals.shape
     D = np.zeros((r, _in_lanes(a)))
     D[:, :a] = diagonals
     moments = np.ascontiguousarray(spectrum.moments.T)
-    out = np.zeros((len(spectrum.P), len(moments), a))
     starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
+    items = np.concatenate(blocks)
     safe = np.ones(len(blocks), dtype=np.bool_)
-    arrays = (spectrum.P, spectrum.B, spectrum.beta, moments, D, np.concatenate(blocks), starts)
 
     def task(low, high):
-        _leave_blocks_out(*arrays, low, high, smallest, out, safe)
+        rows = items[starts[low] : starts[high]]
+        own = starts[low : high + 1] - starts[low]
+        with single_thread():
+            P, B = spectrum.rows(rows)
+        found = np.zeros((len(rows), len(moments), D.shape[1]))
+        arrays = (P, B, spectrum.beta[rows], moments, D, own)
+        _leave_blocks_out(*arrays, smallest, found, safe[low:high])
+        if T is None:
+            out[rows] = found[:, :, :a]
+        else:
+            spread = found.reshape(-1, D.shape[1])[:, : a - 1] @ T.T
+            out[rows] = spread.reshape(len(rows), len(moments), -1)
 
     with one_blas_thread():
-        over_ranges(task, len(blocks), work=1e3 * out.size)
-    return out, safe
+        over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
+    return safe
 
 
 @njit(cache=True, nogil=True)
-def _leave_blocks_out(P, B, beta, moments, D, rows, starts, low, high, smallest, out, safe):
+def _leave_blocks_out(P, B, beta, moments, D, starts, smallest, out, safe):
     r, lanes = D.shape
-    k, a = out.shape[1], out.shape[2]
+    k = len(moments)
     root = np.sqrt(D)
-    for block in range(low, high):
-        items = rows[starts[block] : starts[block + 1]]
-        B_U, P_U = B[items], P[items]
+    for block in range(len(safe)):
+        low, high = starts[block], starts[block + 1]
+        B_U, P_U, u = B[low:high], P[low:high], high - low
         B_t = np.ascontiguousarray(B_U.T)
-        by_items = len(items) <= r
+        by_items = u <= r
         T = _by_items(B_U, D) if by_items else _by_features(np.dot(B_t, B_U), root)
-        size = min(len(items), r)
+        size = min(u, r)
         safe[block] = _cholesky(T, size, lanes, smallest)
         if not safe[block]:
             continue
         for output in range(k):
-            beta_U = np.empty(len(items))
-            for i in range(len(items)):
-                beta_U[i] = beta[items[i], output]
+            beta_U = np.ascontiguousarray(beta[low:high, output])
             if by_items:
                 x = moments[output].reshape(r, 1) * D
                 z = beta_U.reshape(-1, 1) - np.dot(B_U, x)
@@ -120,9 +133,7 @@ def _leave_blocks_out(P, B, beta, moments, D, rows, starts, low, high, smallest,
                 x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
                 _solve(T, x, size, lanes)
                 x *= root
-            held_out = np.dot(P_U, x)
-            for i in range(len(items)):
-                out[items[i], output] = held_out[i, :a]
+            out[low:high, output] = np.dot(P_U, x)
 
 
 @njit(cache=True, nogil=True)

@@ -75,6 +75,17 @@ class ScoreLaplacian:
         query[self.order] = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
         return query
 
+    def take(self, items: np.ndarray) -> ScoreLaplacian:
+        """That of whole queries, given by their items in any order."""
+        place = np.empty(len(self.order), dtype=np.intp)
+        place[self.order] = np.arange(len(place))
+        queries = np.unique(self._query_of_item[items])
+        n_classes = np.diff(self.query_classes)[queries]
+        first = np.repeat(self.query_classes[queries] - _before(n_classes), n_classes)
+        sizes = np.diff(self.class_starts)[first + np.arange(len(first))]
+        starts = (np.argsort(place[items]), _starts(sizes), _starts(n_classes))
+        return ScoreLaplacian(*starts, self.weight[items], self.scale[queries])
+
     @classmethod
     def keeping_ties(cls, queries: Queries, weight, scale) -> ScoreLaplacian:
         items = np.arange(queries.n_items + 1)
@@ -267,6 +278,14 @@ def _half_rows(
                         out[row, first + j] = after[i] * between * value
 
 
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def _before(sizes: np.ndarray) -> np.ndarray:
+    return np.cumsum(sizes) - sizes
+
+
 def _query_chunks(starts: np.ndarray, rows: int):
     """Ranges of whole queries holding about `rows` items each, and no fewer than 256."""
     low, rows = 0, max(rows, 256)
@@ -281,7 +300,11 @@ class PointLaplacian:
     """L = diag(v): no pairs at all, the pointwise squared loss of RLS; R = diag(√v)."""
 
     def __init__(self, weight: np.ndarray):
+        self.weight = weight
         self.root_weight = np.sqrt(weight)
+
+    def take(self, items: np.ndarray) -> PointLaplacian:
+        return PointLaplacian(self.weight[items])
 
     @property
     def n_items(self) -> int:

@@ -146,6 +146,13 @@ class PrimalSpectrum(Spectrum):
         B[:, self.noise] = 0.0
         return B
 
+    def rows(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """P and B of whole blocks, given by their items, without forming the others."""
+        P = np.ascontiguousarray(self.F[items] @ self.V)
+        B = self.quadratic.laplacian.take(items).factor_t(P)
+        B[:, self.noise] = 0.0
+        return P, B
+
     def expand(self, Y: np.ndarray) -> np.ndarray:
         return self.V @ Y
 
