@@ -4,7 +4,9 @@ Efficient: `KernelMap.folds`. Baselines, for every fold anew: the paper's (Chole
 one triangular solve, kernel values given) and a KernelMap fitted to the training items. A sample
 of the folds is timed and scaled up to all of them; seconds are CPU and wall.
 
-    python -m benchmarks.papers.nystrom_tables [|R|, default all four]
+    python -m benchmarks.papers.nystrom_tables [brief] [|R|, default all four]
+
+brief: the paper's baseline only, and no closed forms.
 """
 
 from __future__ import annotations
@@ -36,8 +38,9 @@ EFFICIENT, BASELINE = 60, 3
 """Folds of the 600 that are timed, spread evenly."""
 
 
-def main(*sizes: int) -> None:
+def main(*words: str) -> None:
     print_machine()
+    brief, sizes = "brief" in words, [int(word) for word in words if word != "brief"]
     data = nystrom_data.make()
     everything = np.arange(len(data.y))
     groups = [np.flatnonzero(data.qid == g) for g in range(nystrom_data.GROUPS)]
@@ -50,14 +53,15 @@ def main(*sizes: int) -> None:
         rows = [("initial decomposition", *decomposition, None, None, None)]
         samples = (left_out, EFFICIENT, BASELINE), (ten, 10, 2)
         for (name, paper), (splits, few, fewer) in zip(PAPER.items(), samples):
-            rows += compare(name, paper[size], mapped, data.X, splits, few, fewer)
+            rows += compare(name, paper[size], mapped, data.X, splits, few, fewer, brief)
         header = ("", "CPU s", "wall s", "times CPU", "times wall", "paper")
         table.show(f"|R| = {size}, m = {len(data.y)}", header, rows)
-        closed_forms(size, chosen, data)
+        if not brief:
+            closed_forms(size, chosen, data)
         print(flush=True)
 
 
-def compare(name, paper, mapped, X, splits, few, fewer):
+def compare(name, paper, mapped, X, splits, few, fewer, brief):
     """Efficient and both baselines, seconds for all the folds and times the efficient one."""
     K = kernel_matrix(X, mapped._X_basis, **nystrom_data.KERNEL)
     ways: dict[str, tuple[Callable, int]] = {
@@ -65,6 +69,8 @@ def compare(name, paper, mapped, X, splits, few, fewer):
         "Cholesky anew": (lambda part: exhaust(anew(K, mapped.basis_index_, part)), fewer),
         "KernelMap anew": (lambda part: exhaust(refit(mapped, X, part)), fewer),
     }
+    if brief:
+        del ways["KernelMap anew"]
     found = {}
     for way, (run, count) in ways.items():
         part = splits[:: len(splits) // count][:count]
@@ -126,4 +132,4 @@ def seconds(run: Callable) -> tuple[float, float]:
 
 
 if __name__ == "__main__":
-    main(*map(int, sys.argv[1:]))
+    main(*sys.argv[1:])

@@ -245,9 +245,9 @@ def _half_rows(
         total[:] = 0.0
         for place in range(class_starts[query_classes[q]], class_starts[query_classes[q + 1]]):
             i = order[place]
-            factor = root[i] * before[i]
+            factor, row = root[i] * before[i], Z[i, first:last]
             for j in range(width):
-                total[j] += factor * Z[i, first + j]
+                total[j] += factor * row[j]
         if V > 0:
             total /= V
         for k in range(query_classes[q], query_classes[q + 1]):
@@ -258,24 +258,25 @@ def _half_rows(
                 within[:] = 0.0
                 for place in range(class_starts[k], class_starts[k + 1]):
                     i = order[place]
-                    factor = root[i] * before[i]
+                    factor, row = root[i] * before[i], Z[i, first:last]
                     for j in range(width):
-                        within[j] += factor * Z[i, first + j]
+                        within[j] += factor * row[j]
                 if class_weight[k] > 0:
                     within /= class_weight[k]
             for place in range(class_starts[k], class_starts[k + 1]):
                 i = order[place]
-                row = i if base < 0 else place - base
+                row, target = Z[i, first:last], out[i if base < 0 else place - base, first:last]
+                start, end, own = before[i], after[i], root[i]
                 if tied:
                     for j in range(width):
-                        mean = root[i] * within[j]
-                        value = inside * (before[i] * Z[i, first + j] - mean)
-                        value += between * (mean - root[i] * total[j])
-                        out[row, first + j] = after[i] * value
+                        mean = own * within[j]
+                        value = inside * (start * row[j] - mean)
+                        value += between * (mean - own * total[j])
+                        target[j] = end * value
                 else:
+                    scale_row, scale_mean = end * between * start, end * between * own
                     for j in range(width):
-                        value = before[i] * Z[i, first + j] - root[i] * total[j]
-                        out[row, first + j] = after[i] * between * value
+                        target[j] = scale_row * row[j] - scale_mean * total[j]
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:
