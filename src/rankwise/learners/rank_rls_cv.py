@@ -1,4 +1,4 @@
-"""RankRLSCV: the regularisation chosen by exact cross-validation, at about the price of one fit."""
+"""RankRLSCV: the regularisation chosen by exact cross-validation, at the price of a few fits."""
 
 from __future__ import annotations
 
