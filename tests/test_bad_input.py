@@ -5,6 +5,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RLS, KernelMap, MPRankCV, Preferences, RankRLS, RankRLSCV, SVRank, TooLarge
+from rankwise.learners import rank_rls
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))
@@ -41,6 +42,22 @@ def test_values_that_are_not_finite(learner, value, word):
     learner.fit(X, Y)
     with refused(f"X contains {word}.*row 7"):
         learner.predict(bad)
+
+
+@pytest.mark.parametrize("value", [np.nan, np.inf])
+@pytest.mark.parametrize("parameters", [{}, {"ties": "drop"}, {"query_weight": "queries"}])
+def test_values_that_are_not_finite_among_much_data(monkeypatch, value, parameters):
+    """Met in the sums, also where their item has no weight, no partner or no preference."""
+    monkeypatch.setattr(rank_rls, "MUCH_DATA", 1)
+    alone = np.r_[np.zeros(11), 1]
+    for row, qid, weight in ((7, None, None), (11, alone, None), (0, None, alone + 0.5)):
+        if weight is not None:
+            weight = np.where(np.arange(12) == row, 0.0, weight)
+        with refused(f"row {row}, column 1"):
+            model = RankRLS(**parameters)
+            model.fit(spoil(X, (row, 1), value), Y, qid=qid, sample_weight=weight)
+    with refused("row 0, column 1"):
+        RankRLS(**parameters).fit(spoil(X[:2], (0, 1), value), Y[:2])
 
 
 @by_name

@@ -18,7 +18,7 @@ from rankwise.queries import Queries
 from rankwise.threads import one_blas_thread, over_ranges, run
 
 CHUNK_BYTES = 4e6
-MANY_CHUNKS = 16
+PARTS = 16
 
 
 @dataclass
@@ -75,15 +75,24 @@ class ScoreLaplacian:
         query[self.order] = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
         return query
 
-    def take(self, items: np.ndarray) -> ScoreLaplacian:
-        """That of whole queries, given by their items in any order."""
+    @cached_property
+    def _place(self) -> np.ndarray:
         place = np.empty(len(self.order), dtype=np.intp)
         place[self.order] = np.arange(len(place))
-        queries = np.unique(self._query_of_item[items])
+        return place
+
+    def take(self, items: np.ndarray) -> ScoreLaplacian:
+        """That of whole queries, given by their items; the queries follow as they first appear."""
+        queries, first, member = np.unique(
+            self._query_of_item[items], return_index=True, return_inverse=True
+        )
+        appearance = np.argsort(first)
+        queries = queries[appearance]
         n_classes = np.diff(self.query_classes)[queries]
-        first = np.repeat(self.query_classes[queries] - _before(n_classes), n_classes)
-        sizes = np.diff(self.class_starts)[first + np.arange(len(first))]
-        starts = (np.argsort(place[items]), _starts(sizes), _starts(n_classes))
+        skipped = np.repeat(self.query_classes[queries] - _before(n_classes), n_classes)
+        sizes = np.diff(self.class_starts)[skipped + np.arange(len(skipped))]
+        order = np.lexsort((self._place[items], np.argsort(appearance)[member]))
+        starts = (order, _starts(sizes), _starts(n_classes))
         return ScoreLaplacian(*starts, self.weight[items], self.scale[queries])
 
     @classmethod
@@ -105,13 +114,27 @@ class ScoreLaplacian:
         """c_q V_q, the eigenvalue of each query's block between its classes."""
         return self.scale * self.query_weight
 
+    def _arrays(self, before: np.ndarray, after: np.ndarray) -> tuple[np.ndarray, ...]:
+        classes = (self.class_starts, self.query_classes, self.class_weight, self.query_weight)
+        return before, after, self.root_weight, self.order, *classes, self.scale
+
+    @property
+    def forward(self) -> tuple[np.ndarray, ...]:
+        """R for the compiled half_rows."""
+        return self._arrays(self._ones, self.root_weight)
+
+    @property
+    def transposed(self) -> tuple[np.ndarray, ...]:
+        """Rᵀ for the compiled half_rows."""
+        return self._arrays(self.root_weight, self._ones)
+
     def factor(self, Y: np.ndarray) -> np.ndarray:
         """R Y."""
-        return self._half(Y, self._ones, self.root_weight)
+        return self._half(Y, self.forward)
 
     def factor_t(self, X: np.ndarray) -> np.ndarray:
         """Rᵀ X: rows centred by query and scaled."""
-        return self._half(X, self.root_weight, self._ones)
+        return self._half(X, self.transposed)
 
     def apply(self, X: np.ndarray) -> np.ndarray:
         """L X."""
@@ -140,7 +163,7 @@ class ScoreLaplacian:
             return np.sort(items)
         return np.sort(np.concatenate([self.order[a:b] for a, b in zip(starts, stops)]))
 
-    def _half(self, X: np.ndarray, before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    def _half(self, X: np.ndarray, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
         Z = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)
         out = np.empty_like(Z)
         n_queries, columns = len(self.scale), Z.shape[1]
@@ -149,51 +172,31 @@ class ScoreLaplacian:
         def task(low, high):
             queries = (low, high) if by_query else (0, n_queries)
             span = (0, columns) if by_query else (low, high)
-            self._run(Z, before, after, *queries, *span, -1, out)
+            half_rows(Z, arrays, *queries, *span, 0, -1, out)
 
         over_ranges(task, n_queries if by_query else columns, work=Z.size)
         return out.reshape(X.shape)
-
-    def _run(self, Z, before, after, low, high, first, last, base, out) -> None:
-        _half_rows(
-            Z,
-            before,
-            after,
-            self.root_weight,
-            self.order,
-            self.class_starts,
-            self.query_classes,
-            self.class_weight,
-            self.query_weight,
-            self.scale,
-            low,
-            high,
-            first,
-            last,
-            base,
-            out,
-        )
 
     def gram(self, F, target: Target) -> tuple[np.ndarray, np.ndarray]:
         """(FᵀLF, Fᵀb) in O(m n²) time and O(n²) extra memory; F dense or CSR."""
         if sparse.issparse(F):
             return self._sparse_gram(F), np.asarray(F.T @ target.b)
         F, beta = np.ascontiguousarray(F), target.beta
-        chunks = list(_query_chunks(self.query_starts, int(CHUNK_BYTES / (8 * max(F.shape[1], 1)))))
-        if len(chunks) < MANY_CHUNKS:
-            return self._gram_of(F, beta, chunks)
-        parts = np.array_split(np.array(chunks), MANY_CHUNKS)
+        rows = min(int(CHUNK_BYTES / (8 * max(F.shape[1], 1))), len(F) // PARTS)
+        chunks = np.array(list(_query_chunks(self.query_starts, rows)))
         with one_blas_thread():
+            parts = np.array_split(chunks, min(PARTS, len(chunks)))
             sums = run([partial(self._gram_of, F, beta, part) for part in parts])
         return sum(G for G, _ in sums), sum(moments for _, moments in sums)
 
     def _gram_of(self, F, beta, chunks) -> tuple[np.ndarray, np.ndarray]:
         n = F.shape[1]
         G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
-        for low, high in chunks:
-            start, stop = self.query_starts[low], self.query_starts[high]
-            A = np.empty((stop - start, n))
-            self._run(F, self.root_weight, self._ones, low, high, 0, n, start, A)
+        bounds = self.query_starts[chunks]
+        buffer = np.empty((int(np.diff(bounds).max()), n))
+        for (low, high), (start, stop) in zip(chunks, bounds):
+            A = buffer[: stop - start]
+            half_rows(F, self.transposed, low, high, 0, n, 0, start, A)
             G += A.T @ A
             moments += A.T @ beta[self.order[start:stop]]
         return G, moments
@@ -215,28 +218,14 @@ class ScoreLaplacian:
 
 
 @njit(cache=True, nogil=True)
-def _half_rows(
-    Z,
-    before,
-    after,
-    root,
-    order,
-    class_starts,
-    query_classes,
-    class_weight,
-    query_weight,
-    scale,
-    low,
-    high,
-    first,
-    last,
-    base,
-    out,
-):
+def half_rows(Z, arrays, low, high, first, last, given, base, out):
     """after · M^½ (before · Z) for queries low..high, columns first..last, M as in the class.
 
-    Rows are written to their items' places, or with base ≥ 0 to their places in `order` − base.
+    Z and out begin with the row of item `given`; with base ≥ 0 rows are written to their places in
+    `order` − base instead.
     """
+    before, after, root, order, class_starts, query_classes = arrays[:6]
+    class_weight, query_weight, scale = arrays[6:]
     width = last - first
     total, within = np.empty(width), np.empty(width)
     for q in range(low, high):
@@ -245,7 +234,7 @@ def _half_rows(
         total[:] = 0.0
         for place in range(class_starts[query_classes[q]], class_starts[query_classes[q + 1]]):
             i = order[place]
-            factor, row = root[i] * before[i], Z[i, first:last]
+            factor, row = root[i] * before[i], Z[i - given, first:last]
             for j in range(width):
                 total[j] += factor * row[j]
         if V > 0:
@@ -258,14 +247,15 @@ def _half_rows(
                 within[:] = 0.0
                 for place in range(class_starts[k], class_starts[k + 1]):
                     i = order[place]
-                    factor, row = root[i] * before[i], Z[i, first:last]
+                    factor, row = root[i] * before[i], Z[i - given, first:last]
                     for j in range(width):
                         within[j] += factor * row[j]
                 if class_weight[k] > 0:
                     within /= class_weight[k]
             for place in range(class_starts[k], class_starts[k + 1]):
                 i = order[place]
-                row, target = Z[i, first:last], out[i if base < 0 else place - base, first:last]
+                written = i - given if base < 0 else place - base
+                row, target = Z[i - given, first:last], out[written, first:last]
                 start, end, own = before[i], after[i], root[i]
                 if tied:
                     for j in range(width):
@@ -319,6 +309,16 @@ class PointLaplacian:
         return (self.root_weight * Y.T).T
 
     factor_t = factor
+
+    @property
+    def transposed(self):
+        """R for the compiled half_rows: every item a query of which no mean is taken."""
+        items, ones = np.arange(len(self.weight) + 1), np.ones(len(self.weight))
+        return self.root_weight, ones, np.zeros(len(ones)), items[:-1], items, items, *[ones] * 3
+
+    @property
+    def query_starts(self):
+        return np.arange(len(self.weight) + 1)
 
     def apply(self, X):
         return self.factor(self.factor(X))

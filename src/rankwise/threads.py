@@ -2,7 +2,7 @@
 
 Plain threads, unlike numba's own parallel loops, are safe under joblib's and the user's threads.
 They are daemons fed by one queue: nothing waits for them when the interpreter ends, and Ctrl-C at
-any moment leaves no lock taken that another thread would wait for.
+any moment leaves no lock taken that another thread would wait for. The calling thread works too.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     threads = min(n_threads(), len(tasks))
     if threads <= 1:
         return [task() for task in tasks]
-    _start_workers(threads)
-    return _Batch(tasks).results(threads)
+    _start_workers(threads - 1)
+    return _Batch(tasks).results(threads - 1)
 
 
 class _Batch:
@@ -64,9 +64,7 @@ class _Batch:
         self._left: list[None] = []
         self._finished: SimpleQueue = SimpleQueue()
 
-    def work(self) -> None:
-        """What one thread does: take a task while there is one."""
-        self._entered.append(None)
+    def _take_tasks(self) -> None:
         for number in self._next:
             if self._stopped or number >= len(self._tasks):
                 break
@@ -74,15 +72,21 @@ class _Batch:
                 self._outcomes[number] = self._tasks[number]()
             except BaseException as error:
                 self._errors[number] = error
-                break
+                self._stopped = True
+
+    def _work(self) -> None:
+        """What a helping thread does."""
+        self._entered.append(None)
+        self._take_tasks()
         self._left.append(None)
         self._finished.put(None)
 
-    def results(self, threads: int) -> list:
+    def results(self, helpers: int) -> list:
         try:
-            for _ in range(threads):
-                _inbox.put(self.work)
-            for _ in range(threads):
+            for _ in range(helpers):
+                _inbox.put(self._work)
+            self._take_tasks()
+            for _ in range(helpers):
                 self._finished.get()
         except BaseException:
             # An interrupt may come between a message and its being counted: count the workers.

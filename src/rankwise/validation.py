@@ -14,7 +14,7 @@ from rankwise.queries import Queries
 from rankwise.threads import run
 
 
-def check_items(estimator, X, *, reset: bool, dtype=np.float64):
+def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = True):
     """X as a finite float array or CSR matrix with the features seen in training."""
     X = validate_data(
         estimator,
@@ -28,7 +28,8 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64):
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
-    refuse_non_finite(X, "X")
+    if finite:
+        refuse_non_finite(X, "X")
     return X
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import scipy.linalg
+from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic import QuadraticRanker
@@ -24,7 +25,11 @@ from rankwise.validation import (
     check_preferences,
     check_scores,
     check_weights,
+    refuse_non_finite,
 )
+
+MUCH_DATA = 10_000_000
+"""Entries of X that it would take long to read once more just to check them."""
 
 
 def _is_linear(estimator) -> bool:
@@ -123,11 +128,19 @@ class RankRLS(QuadraticRanker):
         A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
         """
         self._check_parameters()
-        X = check_items(self, X, reset=True)
+        X = check_items(self, X, reset=True, finite=False)
+        if preferences is not None or not self._sums_over_all_of(X):
+            refuse_non_finite(X, "X")
         supervision, single = self._supervise(X, y, qid, sample_weight, preferences)
         supervision.check()
         self._has_queries, self._accumulated = qid is not None, None
         return self._fit_problem(X, supervision, single)
+
+    def _sums_over_all_of(self, X) -> bool:
+        """Much data, of which a fit refuses what is not finite in the sums it makes anyway."""
+        plain = self.kernel == "linear" and self.basis is None and self.loss != "relative"
+        dense = not sparse.issparse(X) and X.size >= MUCH_DATA and X.shape[1] <= X.shape[0]
+        return plain and dense and self.solver != "cg"
 
     def _supervise(self, X, y, qid, sample_weight, preferences=None):
         m = X.shape[0]

@@ -24,6 +24,10 @@ from scipy.linalg.blas import dger
 
 from rankwise.laplacian import ScoreLaplacian
 from rankwise.supervision import Quadratic
+from rankwise.threads import one_blas_thread
+from rankwise.validation import refuse_non_finite
+
+SMALL = 256
 
 
 def intercept_direction(laplacian: ScoreLaplacian) -> np.ndarray:
@@ -117,6 +121,8 @@ class PrimalSpectrum(Spectrum):
             G, moments = quadratic.laplacian.gram(F, quadratic.target)
             if offset is not None:
                 moments = moments - F.T @ quadratic.laplacian.apply(offset)
+        if not np.isfinite(G).all():
+            refuse_non_finite(F, "X")
         self._decompose(G, moments)
 
     @classmethod
@@ -130,7 +136,7 @@ class PrimalSpectrum(Spectrum):
 
     def _decompose(self, G: np.ndarray, moments: np.ndarray) -> None:
         refuse_overflow(G, moments)
-        eigenvalues, self.V = np.linalg.eigh(G)
+        eigenvalues, self.V = _eigh(G)
         self.noise = _is_noise(eigenvalues, G.shape[0])
         self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
         self.moments = np.where(self.noise[:, None], 0.0, self.V.T @ moments)
@@ -145,13 +151,6 @@ class PrimalSpectrum(Spectrum):
         B = self.quadratic.laplacian.factor_t(self.P)
         B[:, self.noise] = 0.0
         return B
-
-    def rows(self, items: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """P and B of whole blocks, given by their items, without forming the others."""
-        P = np.ascontiguousarray(self.F[items] @ self.V)
-        B = self.quadratic.laplacian.take(items).factor_t(P)
-        B[:, self.noise] = 0.0
-        return P, B
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
         return self.V @ Y
@@ -218,6 +217,14 @@ class DualSpectrum(Spectrum):
 
     def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
         return alpha * (self.B[rows] @ solution)
+
+
+def _eigh(G: np.ndarray):
+    """Small problems on one core, as fast: BLAS's idle threads would spin beside ours."""
+    if len(G) > SMALL:
+        return np.linalg.eigh(G)
+    with one_blas_thread():
+        return np.linalg.eigh(G)
 
 
 def _is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
