@@ -11,6 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 from rankwise import RLS, KernelMap, RankRLS, RankSVM
+from rankwise.spaces import complement
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(60, 3))
@@ -182,7 +183,35 @@ def test_folds_share_no_memory_and_keep_none():
     _, peak = tracemalloc.get_traced_memory()
     tracemalloc.stop()
     assert_allclose(mapped.embedding_, before)
-    assert peak < 4 * before.nbytes
+    assert peak < 5 * before.nbytes
+
+
+def test_maps_that_someone_holds_are_not_written_over(monkeypatch):
+    monkeypatch.setattr(complement, "SMALL", 1)
+    mapped = KernelMap("rbf", basis=BASIS).fit(X)
+    at_once = list(mapped.folds(6))
+    views = []
+    for F, _ in mapped.folds(6):
+        views.append(F[:, ::2])
+        del F
+    for (F, G), (again, held), view in zip(at_once, mapped.folds(6), views):
+        assert_allclose(F, again)
+        assert_allclose(G, held)
+        assert_allclose(view, again[:, ::2])
+
+
+@pytest.mark.parametrize("few", [0, 3, 100])
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_row_by_row_equals_by_blocks(monkeypatch, few, order):
+    monkeypatch.setattr(complement, "FEW", few)
+    monkeypatch.setattr(complement, "BLOCK", 500)
+    N, F = RNG.normal(size=(9, 3)), np.asarray(RNG.normal(size=(40, 9)), order=order)
+    rows = RNG.permutation(40)[:33]
+    found = complement.Complement(N).of(F, rows, complement.Memory())
+    Q = np.linalg.qr(N)[0]
+    left = F[rows] @ (np.eye(9) - Q @ Q.T)
+    assert found.shape == (33, 6)
+    assert_allclose(found @ found.T, left @ left.T, atol=1e-12)
 
 
 @pytest.mark.parametrize("basis", [None, BASIS], ids=["exact", "reduced"])

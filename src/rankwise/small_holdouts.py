@@ -130,7 +130,9 @@ class SmallHoldouts:
             N = spectrum.rotate(removal.normals)
             DN = D[:, None] * N
             known = N.T @ solution + (0.0 if removal.values is None else removal.values)
-            constraints = (in_basis, removal.redundancy, B @ DN, P @ DN, N.T @ DN, known)
+            redundancy = removal.redundancy
+            redundancy = np.zeros((N.shape[1],) * 2) if redundancy is None else redundancy
+            constraints = (in_basis, redundancy, B @ DN, P @ DN, N.T @ DN, known)
             found[bound] = solve_bound(M, Q, f, e, place[bound], *constraints)
         if removal is not None and (
             removal.anew is not None or len(spectrum.eigenvalues) <= held.shape[1]

@@ -14,6 +14,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.rank_rls import RLS
 from rankwise.leave_out import LeaveOut
 from rankwise.metrics import auc
+from rankwise.spaces.removal import REDUNDANT
 
 LEARNERS = {"rls": "pointwise, y = ±1", "rank_rls": "all pairs of candidates"}
 
@@ -56,12 +57,18 @@ def choose(K, y, groups, alphas, learner, basis=None, random_state=None) -> Chos
 
 
 def _choose_reduced(K, y, groups, alphas, learner, basis, random_state) -> Chosen:
-    """The same over `basis` random basis vectors: those of a held-out group leave with it."""
+    """The same over `basis` random basis vectors: those of a held-out group leave with it.
+
+    Candidates of one sentence are often the same graph. A sliver on the kernel's diagonal, far
+    below any alpha, sets them apart, so that basis vectors leave by update.
+    """
     if learner != "rls":
         raise ValueError('basis works with learner="rls".')
     chosen = check_random_state(random_state).choice(len(y), basis, replace=False)
     alphas = np.sort(alphas)[::-1]
-    model = RLS(alphas[0], kernel="precomputed", basis=np.sort(chosen)).fit(K, y)
+    apart = K.copy()
+    apart.flat[:: len(K) + 1] += 2 * REDUNDANT * np.trace(K)
+    model = RLS(alphas[0], kernel="precomputed", basis=np.sort(chosen)).fit(apart, y)
     held_out = model._leave_groups_out(groups, alphas)[..., 0]
     qualities = [pooled_auc(y, scores) for scores in held_out]
     best = int(np.argmax(qualities))

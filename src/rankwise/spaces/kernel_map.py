@@ -21,7 +21,7 @@ from rankwise.kernels import (
     refuse_too_large,
 )
 from rankwise.queries import Queries
-from rankwise.spaces.complement import Complement
+from rankwise.spaces.complement import Complement, Memory
 from rankwise.spaces.removal import REDUNDANT, BasisRemoval
 from rankwise.splits import read_splits
 from rankwise.validation import check_index, check_items
@@ -135,8 +135,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
 
     def removal(self) -> BasisRemoval:
         """How basis items leave the map."""
-        r = len(self._Q)
-        redundancy = np.eye(r) - self._Q @ self._Q.T if self._is_singular else np.zeros((r, r))
+        redundancy = np.eye(len(self._Q)) - self._Q @ self._Q.T if self._is_singular else None
         normals = (self._Q / np.sqrt(self._eigenvalues)).T
         found = BasisRemoval(self.basis_index_, normals, redundancy)
         if self._K_MR is not None:
@@ -158,7 +157,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         m = len(self.embedding_)
         index = check_index(index, m)
-        return self._maps(self.removal(), np.isin(self.basis_index_, index), [np.arange(m)])[0]
+        held = np.isin(self.basis_index_, index)
+        return self._maps(self.removal(), held, [np.arange(m)], Memory())[0]
 
     def folds(self, splits, *, y=None, qid=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         """For every fold the maps of its training and of its test items: Theorem 1, Corollary 2.
@@ -190,7 +190,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         return self._folds(pairs)
 
     def _folds(self, pairs) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        removal = self.removal()
+        removal, memory = self.removal(), Memory()
         for number, (train, test) in enumerate(pairs):
             held = ~np.isin(self.basis_index_, train)
             if held.all():
@@ -198,10 +198,9 @@ class KernelMap(TransformerMixin, BaseEstimator):
                     f"splits fold {number} holds out all {len(held)} basis items, so no map is "
                     "left: take more basis items, or some from every fold."
                 )
-            train_map, test_map = self._maps(removal, held, [train, test])
-            yield train_map, test_map
+            yield tuple(self._maps(removal, held, [train, test], memory))
 
-    def _maps(self, removal: BasisRemoval, held: np.ndarray, parts) -> list[np.ndarray]:
+    def _maps(self, removal: BasisRemoval, held: np.ndarray, parts, memory) -> list[np.ndarray]:
         """The maps of some items each, without the basis items marked in `held`."""
         if held.all():
             return [np.zeros((len(rows), 0)) for rows in parts]
@@ -211,7 +210,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
         if normals is None:
             return [self.embedding_[rows] for rows in parts]
         complement = Complement(normals)
-        return [complement.of(self.embedding_, rows) for rows in parts]
+        return [complement.of(self.embedding_, rows, memory) for rows in parts]
 
     def _can_update(self, removal: BasisRemoval, held: np.ndarray) -> bool:
         """Whether the basis items that stay have the rank that the update gives them.

@@ -19,12 +19,12 @@ class BasisRemoval:
     `normals` that belong to H, each in units of its item's norm (Theorem 1 of Airola et al.,
     paper III of Airola 2011, as constraints in place of a new map). Where K_RR is singular,
     `redundancy` I − QQᵀ tells which combinations z of H no other basis item makes up: those with
-    (I − QQᵀ)_HH z = 0.
+    (I − QQᵀ)_HH z = 0; where it is not, all of them, and `redundancy` is None.
     """
 
     items: np.ndarray
     normals: np.ndarray
-    redundancy: np.ndarray
+    redundancy: np.ndarray | None
     values: np.ndarray | None = None
     anew: Callable[[np.ndarray], np.ndarray | None] | None = None
     """Features of all items without the basis items among some, or None where N suffices."""
@@ -34,12 +34,15 @@ class BasisRemoval:
         held = np.flatnonzero(np.isin(self.items, items))
         if not len(held):
             return None, 0.0
+        normals = self.normals[:, held]
+        values = 0.0 if self.values is None else self.values[held]
+        if self.redundancy is None:
+            return normals, values
         redundancy, z = np.linalg.eigh(self.redundancy[np.ix_(held, held)])
         z = z[:, redundancy < REDUNDANT]
         if not z.shape[1]:
             return None, 0.0
-        values = 0.0 if self.values is None else z.T @ self.values[held]
-        return self.normals[:, held] @ z, values
+        return normals @ z, values if self.values is None else z.T @ values
 
     def place_of(self, n_items: int) -> np.ndarray:
         """Each item's place in the basis, −1 for those outside."""
@@ -57,7 +60,7 @@ class BasisRemoval:
             return None
         items = np.searchsorted(rows, self.items[inside])
         normals = transform(self.normals[:, inside])
-        redundancy = self.redundancy[np.ix_(inside, inside)]
+        redundancy = None if self.redundancy is None else self.redundancy[np.ix_(inside, inside)]
         known = normals.T @ values
         if self.values is not None:
             known = known + self.values[inside]
