@@ -198,13 +198,15 @@ class KernelMap(TransformerMixin, BaseEstimator):
                     f"splits fold {number} holds out all {len(held)} basis items, so no map is "
                     "left: take more basis items, or some from every fold."
                 )
-            yield tuple(self._maps(removal, held, [train, test], memory))
+            train_map, test_map = self._maps(removal, held, [train, test], memory)
+            yield train_map, test_map
+            del train_map, test_map  # else their memory would not be free for the next fold
 
     def _maps(self, removal: BasisRemoval, held: np.ndarray, parts, memory) -> list[np.ndarray]:
         """The maps of some items each, without the basis items marked in `held`."""
         if held.all():
             return [np.zeros((len(rows), 0)) for rows in parts]
-        if held.any() and self._is_singular and not self._can_update(removal, held):
+        if held.any() and not self._can_update(removal, held):
             return self._recomputed(~held, parts)
         normals = removal.of(self.basis_index_[held])[0]
         if normals is None:
@@ -218,6 +220,8 @@ class KernelMap(TransformerMixin, BaseEstimator):
         Their smallest eigenvalue is at least λρ, λ that of K_RR and ρ the smallest redundancy
         of those that leave: a direction that it cannot place is for `_recomputed`.
         """
+        if removal.redundancy is None:
+            return True
         if not self._has_gap:
             return False
         redundancy = np.linalg.eigvalsh(removal.redundancy[np.ix_(held, held)])
