@@ -16,6 +16,7 @@ from scipy.stats import norm
 from benchmarks.papers import table
 from rankwise import RankRLS, UndefinedMetric
 from rankwise.evaluation import confidence_interval, leave_pair_out_interval
+from rankwise.metrics import auc
 
 CLASSES = ((3, 50), (5, 5), (5, 100), (10, 10), (10, 200), (30, 30), (100, 100))
 AREAS = (0.5, 0.7, 0.9, 0.98)
@@ -53,6 +54,12 @@ def main(repetitions: int = 1000) -> None:
     ]
     header = ("positive + negative", "features", *(f"signal {d:g}" for d in SIGNALS))
     table.show("leave_pair_out_interval, RankRLS: % covered (width)", header, rows)
+    rng = np.random.default_rng(1)
+    rows = [
+        (f"{n[0]} + {n[1]}", *(_elsewhere(way, *n, repetitions // 5, rng) for way in ELSEWHERE))
+        for n in ((5, 15), (10, 40), (25, 25), (50, 50))
+    ]
+    table.show("leave_pair_out_interval, other data", ("positive + negative", *ELSEWHERE), rows)
 
 
 def covered(hits, widths) -> str:
@@ -124,6 +131,45 @@ def _pair_coverage(n_high, n_low, n, repetitions, rng) -> list[str]:
             widths.append(high - low)
         out.append(covered(hits, widths))
     return out
+
+
+def _heavy_tails(y, rng):
+    """Student's t with 3 degrees of freedom in 20 features, each of which tells a little."""
+    return rng.standard_t(3, size=(len(y), 20)) + 0.4 * y[:, None]
+
+
+def _rings(y, rng):
+    """A disc within a ring, with noise: no line divides them."""
+    angle, radius = rng.uniform(0, 2 * np.pi, len(y)), 1.0 + y + 0.5 * rng.normal(size=len(y))
+    return np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
+
+
+def _rare_words(y, rng):
+    """Counts of 100 words, ten of them commoner among the positives."""
+    rate = np.where(np.arange(100) < 10, 0.1 + 0.15 * y[:, None], 0.1)
+    return rng.poisson(rate).astype(float)
+
+
+ELSEWHERE = {
+    "heavy tails, linear": (_heavy_tails, RankRLS(0.1)),
+    "rings, Gaussian kernel": (_rings, RankRLS(1.0, kernel="rbf", gamma=1.0)),
+    "rare words, linear": (_rare_words, RankRLS(1.0)),
+    "rare words, strong alpha": (_rare_words, RankRLS(1000.0)),
+}
+
+
+def _elsewhere(way, n_high, n_low, repetitions, rng) -> str:
+    """Data that had no part in choosing how wide the interval is; truth by 4,000 new items."""
+    draw, model = ELSEWHERE[way]
+    y, new = np.repeat([1.0, 0.0], [n_high, n_low]), np.repeat([1.0, 0.0], 2000)
+    hits, widths = [], []
+    for _ in range(repetitions):
+        X = draw(y, rng)
+        truth = auc(new, model.fit(X, y).predict(draw(new, rng)))
+        low, high = leave_pair_out_interval(model, X, y)
+        hits.append(low <= truth <= high)
+        widths.append(high - low)
+    return covered(hits, widths)
 
 
 if __name__ == "__main__":

@@ -66,6 +66,10 @@ class GraphLaplacian:
     def factor_t(self, X):
         return self.R.T @ X
 
+    def sandwich(self, K):
+        """Rᵀ K R for symmetric K."""
+        return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
+
     def apply(self, X):
         return self.L @ X
 

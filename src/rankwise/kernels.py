@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel, TooLarge
-from rankwise.factor import cholesky_in_place
+from rankwise.factor import BLOCK, cholesky_in_place
 from rankwise.threads import one_blas_thread
 from rankwise.validation import check_positive
 
@@ -86,11 +86,17 @@ def check_square(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndar
     return K
 
 
-def check_gram(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
-    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3)."""
+def check_gram(
+    K: np.ndarray, name: str = "the precomputed kernel", own: bool = False
+) -> np.ndarray:
+    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3).
+
+    A matrix that is our `own` is factorised where it lies, without a second one of its size, and
+    its lower triangle then written anew from the upper one.
+    """
     check_square(K, name)
     _refuse_asymmetric(K, name)
-    smallest = _negative_eigenvalue(K)
+    smallest = _negative_eigenvalue(K, own)
     if smallest is not None:
         raise InvalidKernel(
             f"{name} is indefinite: its smallest eigenvalue is {smallest:.3g}. "
@@ -114,7 +120,7 @@ def _refuse_asymmetric(K: np.ndarray, name: str) -> None:
         )
 
 
-def _negative_eigenvalue(K: np.ndarray) -> float | None:
+def _negative_eigenvalue(K: np.ndarray, own: bool) -> float | None:
     """None if K is positive semi-definite up to rounding, else its smallest eigenvalue.
 
     Cholesky of K shifted by the allowed 1e-8 of its largest eigenvalue decides in O(m³/3); two
@@ -131,15 +137,34 @@ def _negative_eigenvalue(K: np.ndarray) -> float | None:
             u = v / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
             v = K @ u
             bound = max(bound, float(u @ v))
-    shifted = K.copy()
-    shifted.flat[:: m + 1] += NEGATIVE_EIGENVALUE * bound
-    try:
-        cholesky_in_place(shifted)
-    except scipy.linalg.LinAlgError:
-        eigenvalues = scipy.linalg.eigvalsh(K)
-        if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):
-            return float(eigenvalues[0])
+    in_place = own and m <= BLOCK  # by blocks the diagonal ones would lose their upper triangle
+    if _is_definite(K if in_place else K.copy(), NEGATIVE_EIGENVALUE * bound):
+        return None
+    eigenvalues = scipy.linalg.eigvalsh(K)
+    if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):
+        return float(eigenvalues[0])
     return None
+
+
+def _is_definite(K: np.ndarray, shift: float) -> bool:
+    """Whether K + shift is positive definite; K is what it was, its lower triangle by mirroring."""
+    diagonal = np.diagonal(K).copy()
+    K.flat[:: len(K) + 1] += shift
+    try:
+        cholesky_in_place(K)
+    except scipy.linalg.LinAlgError:
+        return False
+    finally:
+        for top, left in combinations_with_replacement(range(0, len(K), TILE), 2):
+            rows, columns = slice(top, top + TILE), slice(left, left + TILE)
+            tile = K[rows, columns]
+            if top == left:
+                below = np.tril_indices(len(tile), -1)
+                tile[below] = tile.T[below]
+            else:
+                K[columns, rows] = tile.T
+        K.flat[:: len(K) + 1] = diagonal
+    return True
 
 
 def repair_kernel(K) -> np.ndarray:

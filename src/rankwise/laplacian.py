@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
+from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -163,9 +164,15 @@ class ScoreLaplacian:
             return np.sort(items)
         return np.sort(np.concatenate([self.order[a:b] for a, b in zip(starts, stops)]))
 
-    def _half(self, X: np.ndarray, arrays: tuple[np.ndarray, ...]) -> np.ndarray:
+    def sandwich(self, K: np.ndarray) -> np.ndarray:
+        """Rᵀ K R for symmetric K, in one matrix of its size beside it."""
+        A = self.factor_t(K)
+        transpose_in_place(A)
+        return self._half(A, self.transposed, A)
+
+    def _half(self, X: np.ndarray, arrays: tuple[np.ndarray, ...], out=None) -> np.ndarray:
         Z = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)
-        out = np.empty_like(Z)
+        out = np.empty_like(Z) if out is None else out
         n_queries, columns = len(self.scale), Z.shape[1]
         by_query = n_queries >= 4
 
@@ -221,8 +228,8 @@ class ScoreLaplacian:
 def half_rows(Z, arrays, low, high, first, last, given, base, out):
     """after · M^½ (before · Z) for queries low..high, columns first..last, M as in the class.
 
-    Z and out begin with the row of item `given`; with base ≥ 0 rows are written to their places in
-    `order` − base instead.
+    Z and out, which may be Z itself, begin with the row of item `given`; with base ≥ 0 rows are
+    written to their places in `order` − base instead.
     """
     before, after, root, order, class_starts, query_classes = arrays[:6]
     class_weight, query_weight, scale = arrays[6:]
@@ -269,6 +276,15 @@ def half_rows(Z, arrays, low, high, first, last, given, base, out):
                         target[j] = scale_row * row[j] - scale_mean * total[j]
 
 
+def transpose_in_place(A: np.ndarray, tile: int = 256) -> None:
+    for top, left in combinations_with_replacement(range(0, len(A), tile), 2):
+        rows, columns = slice(top, top + tile), slice(left, left + tile)
+        upper = A[rows, columns].copy()
+        if top != left:
+            A[rows, columns] = A[columns, rows].T
+        A[columns, rows] = upper.T
+
+
 def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(sizes)))
 
@@ -309,6 +325,9 @@ class PointLaplacian:
         return (self.root_weight * Y.T).T
 
     factor_t = factor
+
+    def sandwich(self, K):
+        return self.root_weight[:, None] * K * self.root_weight
 
     @property
     def transposed(self):

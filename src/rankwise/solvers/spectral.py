@@ -181,9 +181,8 @@ class DualSpectrum(Spectrum):
     def __init__(self, K: np.ndarray, quadratic: Quadratic, offset=None, centred=False):
         super().__init__(quadratic, offset, centred)
         self.K = K
-        R = quadratic.laplacian
         with np.errstate(over="ignore", invalid="ignore"):
-            A = R.factor_t(np.ascontiguousarray(R.factor_t(K).T))
+            A = quadratic.laplacian.sandwich(K)
             size = float(np.linalg.norm(A))
         refuse_overflow(np.array(size))
         if self.centre is not None:

@@ -38,7 +38,7 @@ class KernelSpace:
         self.basis_index = np.arange(m)
         self.X_basis = None if kernel == "precomputed" else X.copy()
         if kernel == "precomputed":
-            K = check_gram(_dense(X).copy())
+            K = check_gram(np.array(_dense(X), order="C"), own=True)
         else:
             refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
             K = kernel_matrix(X, X, kernel, **parameters)
