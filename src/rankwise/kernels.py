@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 import os
-from itertools import combinations_with_replacement
 
 import numpy as np
 import scipy.linalg
@@ -14,9 +13,9 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from rankwise.exceptions import InvalidKernel, TooLarge
 from rankwise.factor import BLOCK, cholesky_in_place
 from rankwise.threads import one_blas_thread
+from rankwise.tiles import mirror_upper, upper_tiles
 from rankwise.validation import check_positive
 
-TILE = 256
 NEGATIVE_EIGENVALUE = 1e-8
 """An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
 
@@ -106,14 +105,13 @@ def check_gram(
 
 
 def _refuse_asymmetric(K: np.ndarray, name: str) -> None:
-    """By tiles, which stay in the cache while they are read across."""
     allowed = NEGATIVE_EIGENVALUE * max(K.max(initial=0.0), -K.min(initial=0.0))
-    for top, left in combinations_with_replacement(range(0, len(K), TILE), 2):
-        rows, columns = slice(top, top + TILE), slice(left, left + TILE)
+    for rows, columns in upper_tiles(len(K)):
         gap = np.abs(K[rows, columns] - K[columns, rows].T)
         if gap.max() <= allowed:
             continue
-        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape) + np.array([top, left])
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        i, j = i + rows.start, j + columns.start
         raise InvalidKernel(
             f"{name} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
             f"{K[j, i]:.6g}. rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
@@ -155,14 +153,7 @@ def _is_definite(K: np.ndarray, shift: float) -> bool:
     except scipy.linalg.LinAlgError:
         return False
     finally:
-        for top, left in combinations_with_replacement(range(0, len(K), TILE), 2):
-            rows, columns = slice(top, top + TILE), slice(left, left + TILE)
-            tile = K[rows, columns]
-            if top == left:
-                below = np.tril_indices(len(tile), -1)
-                tile[below] = tile.T[below]
-            else:
-                K[columns, rows] = tile.T
+        mirror_upper(K)
         K.flat[:: len(K) + 1] = diagonal
     return True
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property, partial
-from itertools import combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -17,6 +16,7 @@ from scipy import sparse
 
 from rankwise.queries import Queries
 from rankwise.threads import one_blas_thread, over_ranges, run
+from rankwise.tiles import transpose_in_place
 
 CHUNK_BYTES = 4e6
 PARTS = 16
@@ -274,15 +274,6 @@ def half_rows(Z, arrays, low, high, first, last, given, base, out):
                     scale_row, scale_mean = end * between * start, end * between * own
                     for j in range(width):
                         target[j] = scale_row * row[j] - scale_mean * total[j]
-
-
-def transpose_in_place(A: np.ndarray, tile: int = 256) -> None:
-    for top, left in combinations_with_replacement(range(0, len(A), tile), 2):
-        rows, columns = slice(top, top + tile), slice(left, left + tile)
-        upper = A[rows, columns].copy()
-        if top != left:
-            A[rows, columns] = A[columns, rows].T
-        A[columns, rows] = upper.T
 
 
 def _starts(sizes: np.ndarray) -> np.ndarray:

@@ -1,0 +1,35 @@
+"""Square matrices by tiles that stay in the cache while they are read across."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations_with_replacement
+
+import numpy as np
+
+TILE = 256
+
+
+def upper_tiles(n: int) -> Iterator[tuple[slice, slice]]:
+    """(rows, columns) of the tiles on and above the diagonal."""
+    for top, left in combinations_with_replacement(range(0, n, TILE), 2):
+        yield slice(top, min(top + TILE, n)), slice(left, min(left + TILE, n))
+
+
+def transpose_in_place(A: np.ndarray) -> None:
+    for rows, columns in upper_tiles(len(A)):
+        upper = A[rows, columns].copy()
+        if rows != columns:
+            A[rows, columns] = A[columns, rows].T
+        A[columns, rows] = upper.T
+
+
+def mirror_upper(A: np.ndarray) -> None:
+    """Write the triangle below the diagonal anew from the one above."""
+    for rows, columns in upper_tiles(len(A)):
+        tile = A[rows, columns]
+        if rows != columns:
+            A[columns, rows] = tile.T
+        else:
+            below = np.tril_indices(len(tile), -1)
+            tile[below] = tile.T[below]
