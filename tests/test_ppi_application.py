@@ -104,6 +104,23 @@ def test_reduced_set_removes_the_basis_of_held_out_groups():
         assert_allclose(chosen.held_out[group], expected, atol=1e-8)
 
 
+def test_basis_vectors_that_are_the_same_graph_leave_one_by_one():
+    """Duplicates and low rank, by brute force: min ‖y − K_MR b‖² + 2 bᵀK_RR b without the group."""
+    rng = np.random.default_rng(0)
+    X = np.repeat(rng.normal(size=(10, 4)), 3, axis=0)
+    K, y, m = X @ X.T, rng.choice([-1.0, 1.0], 30), 30
+    groups = np.array_split(rng.permutation(m), 7)
+    chosen = choose(K, y, groups, [2.0], "rls", 15, 7)
+    basis = np.flatnonzero(chosen.coefficients)
+    apart = K + 2e-11 * np.trace(K) * np.eye(m)
+    for group in groups:
+        rest, left = np.setdiff1d(np.arange(m), group), np.setdiff1d(basis, group)
+        F = apart[np.ix_(rest, left)]
+        system = F.T @ F + 2.0 * apart[np.ix_(left, left)]
+        b = np.linalg.lstsq(system, F.T @ y[rest], rcond=1e-14)[0]
+        assert_allclose(chosen.held_out[group], K[np.ix_(group, left)] @ b, atol=1e-6)
+
+
 @pytest.mark.parametrize("learner", ["rls", "rank_rls"])
 def test_cross_validation_equals_training_fold_by_fold(learner):
     """One inverse for all folds chooses and predicts what separate training does."""

@@ -104,66 +104,27 @@ def agree(predicted: np.ndarray, gap: np.ndarray) -> np.ndarray:
     return right
 
 
-def judge_pairs(M, e, s, root, smallest) -> tuple[np.ndarray, np.ndarray] | None:
+def judge_pairs(M, Q, f, e, s, smallest) -> tuple[np.ndarray, np.ndarray] | None:
     """Per item and output: pairs with different scores it is in, and how many are held out right.
 
-    A single query with all pairs and equal weights, every pair held out: the difference of the
-    two predictions is s_i − s_j − (z_i − z_j)/root with z = M_UU⁻¹ e_U. O(m²) time, O(m) memory.
-    None if a pivot of some M_UU falls below `smallest`.
+    Every pair U held out, with the predictions f_U − Q_UU M_UU⁻¹ e_U of solve_pairs: any problem
+    that pairs leave freely. Q is a matrix, or a number that stands for so many identities: in a
+    single query with all pairs and equal weights the residuals alone tell, f being s. O(m²) time
+    for each output, O(mk) memory. None if a pivot of some M_UU falls below `smallest`.
     """
     counted, right = np.zeros(s.shape), np.zeros(s.shape)
     unsafe = np.zeros(len(s), dtype=np.int64)
+    scale, Q = (float(Q), None) if np.ndim(Q) == 0 else (1.0, Q)
 
     def task(low, high):
-        _judge_rows(M, e, s, root, smallest, low, high, counted, right, unsafe)
-
-    over_ranges(task, len(s), work=10.0 * len(s) * s.size)
-    return None if unsafe.any() else (counted, right)
-
-
-@njit(cache=True, nogil=True)
-def _judge_rows(M, e, s, root, smallest, low, high, counted, right, unsafe):
-    m, k = s.shape
-    for i in range(low, high):
-        a = M[i, i]
-        for j in range(m):
-            if i == j:
-                continue
-            b, d = M[i, j], M[j, j]
-            determinant = a * d - b * b
-            if determinant <= smallest * max(a, d):
-                unsafe[i] += 1
-                continue
-            scale = root * determinant
-            for c in range(k):
-                gap = s[i, c] - s[j, c]
-                if gap == 0.0:
-                    continue
-                counted[i, c] += 1.0
-                predicted = gap - ((d + b) * e[i, c] - (a + b) * e[j, c]) / scale
-                if abs(predicted) <= TIE * abs(gap):
-                    right[i, c] += 0.5
-                elif (predicted > 0.0) == (gap > 0.0):
-                    right[i, c] += 1.0
-
-
-def judge_solved(M, Q, f, e, s, smallest) -> tuple[np.ndarray, np.ndarray] | None:
-    """The same from f_U − Q_UU M_UU⁻¹ e_U (see solve_pairs): any problem that pairs leave freely.
-
-    O(m²) time for each output, O(mk) memory.
-    """
-    counted, right = np.zeros(s.shape), np.zeros(s.shape)
-    unsafe = np.zeros(len(s), dtype=np.int64)
-
-    def task(low, high):
-        _judge_solved_rows(M, Q, f, e, s, smallest, low, high, counted, right, unsafe)
+        _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsafe)
 
     over_ranges(task, len(s), work=20.0 * len(s) * s.size)
     return None if unsafe.any() else (counted, right)
 
 
 @njit(cache=True, nogil=True)
-def _judge_solved_rows(M, Q, f, e, s, smallest, low, high, counted, right, unsafe):
+def _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsafe):
     m, k = s.shape
     for i in range(low, high):
         a = M[i, i]
@@ -175,9 +136,12 @@ def _judge_solved_rows(M, Q, f, e, s, smallest, low, high, counted, right, unsaf
             if determinant <= smallest * max(a, d):
                 unsafe[i] += 1
                 continue
-            to_i, to_j = Q[i, i] - Q[j, i], Q[i, j] - Q[j, j]
-            for_i = (to_i * d - to_j * b) / determinant
-            for_j = (to_j * a - to_i * b) / determinant
+            if Q is None:
+                to_i, to_j = scale, -scale
+            else:
+                to_i, to_j = Q[i, i] - Q[j, i], Q[i, j] - Q[j, j]
+            inverse = 1.0 / determinant
+            for_i, for_j = (to_i * d - to_j * b) * inverse, (to_j * a - to_i * b) * inverse
             for c in range(k):
                 gap = s[i, c] - s[j, c]
                 if gap == 0.0:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.holdout import LEVERAGE, QuadraticFit
-from rankwise.pairs import agree, judge_pairs, judge_solved, solve_bound, solve_pairs
+from rankwise.pairs import agree, judge_pairs, solve_bound, solve_pairs
 from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
 from rankwise.tie_free import TieFreeQuery
 
@@ -168,8 +168,9 @@ class SmallHoldouts:
         M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
         e = spectrum.residuals(rows, spectrum.solutions([alpha])[0], alpha)
         smallest = LEVERAGE if spectrum.cancels else 0.0
-        judged = judge_pairs(M, e, supervision.Y, spectrum.row_scale(), smallest)
-        return judged or self._judge_predictions(supervision.Y)
+        Y = supervision.Y
+        judged = judge_pairs(M, 1.0 / spectrum.row_scale(), Y, e, Y, smallest)
+        return judged or self._judge_predictions(Y)
 
     def _judge_pointwise(self, Y) -> tuple[np.ndarray, np.ndarray]:
         spectrum, rows = self.fit.spectrum, slice(None)
@@ -180,7 +181,7 @@ class SmallHoldouts:
         f = spectrum.P @ solution + self.fit.offset_of(np.arange(self.fit.n_items))
         e = spectrum.residuals(rows, solution, self.alpha)
         smallest = LEVERAGE if spectrum.cancels else 0.0
-        return judge_solved(M, Q, f, e, Y, smallest) or self._judge_predictions(Y)
+        return judge_pairs(M, Q, f, e, Y, smallest) or self._judge_predictions(Y)
 
     def _judge_predictions(self, Y) -> tuple[np.ndarray, np.ndarray]:
         counted, right = np.zeros(Y.shape), np.zeros(Y.shape)
