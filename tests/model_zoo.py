@@ -18,8 +18,8 @@ from sklearn.preprocessing import (
 )
 
 import rankwise as rw
-from rankwise.scaling import ItemScaler
-from rankwise.trained import TrainedModel
+from rankwise.learners.item_scaler import ItemScaler
+from rankwise.workflow.trained_model import TrainedModel
 
 rng = np.random.default_rng(0)
 X, X_NEW = rng.normal(size=(30, 4)), rng.normal(size=(7, 4))

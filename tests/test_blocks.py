@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
-from rankwise import RLS, RankRLS, blocks
-from rankwise.interpolation import interpolate_alphas
+from rankwise import RLS, RankRLS
+from rankwise.holdout import blocks
+from rankwise.numerics.rational_interpolation import interpolate_alphas
 
 GRID = 2.0 ** np.arange(-15, 16)
 

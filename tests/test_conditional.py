@@ -7,11 +7,11 @@ from scipy import sparse
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.kernels import kernel_matrix
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.conditional_ranker import ConditionalRanker
 from rankwise.metrics import conditional_error, ranking_error
-from rankwise.solvers.edges import DualModel
-from rankwise.spaces import kronecker
+from rankwise.solvers.incomplete_graph import DualModel
+from rankwise.spaces import nodes_and_edges as kronecker
+from rankwise.spaces.kernels import kernel_matrix
 from tests import reference_conditional as reference
 
 OBJECTIVES = ("ranking", "regression")
@@ -276,7 +276,7 @@ def test_blocks_and_sparse_nodes(monkeypatch):
     for kernel in ("linear", "rbf"):
         model = ConditionalRanker(kernel=kernel).fit(X, Y)
         expected = ConditionalRanker(kernel=kernel).fit(X.toarray(), Y).predict(X.toarray())
-        monkeypatch.setattr("rankwise.learners.conditional.prediction.BLOCK", 7)
+        monkeypatch.setattr("rankwise.learners.conditional_prediction.BLOCK", 7)
         np.testing.assert_allclose(model.predict(X), expected, atol=1e-12)
         np.testing.assert_array_equal(model.rank(X[3], X)[0], np.argsort(-expected[3]))
 

@@ -7,9 +7,9 @@ import pytest
 from scipy import sparse
 from sklearn.metrics.pairwise import rbf_kernel
 
+from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.datasets import make_rock_paper_scissors
 from rankwise.exceptions import InvalidKernel
-from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
+from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.metrics import conditional_error, ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
 

@@ -23,7 +23,7 @@ from rankwise.dask import (
     local_cluster,
     partition_by_query,
 )
-from rankwise.solvers.planes import CuttingPlanes
+from rankwise.solvers.cutting_planes import CuttingPlanes
 from tests.dask_cases import as_dask, as_delayed, ranking_data, whole_query_chunks
 
 SECONDS = 120

@@ -11,8 +11,8 @@ from scipy.stats import norm
 from rankwise import RankRLS, UndefinedMetric, metrics
 from rankwise.evaluation import confidence_interval, cross_val_auc, leave_pair_out_interval
 from rankwise.evaluation.intervals import delong
-from rankwise.order.items import item_concordance
-from rankwise.queries import Queries
+from rankwise.losses.item_concordance import item_concordance
+from rankwise.supervision.queries import Queries
 from tests import reference_evaluation as reference
 
 few = st.integers(2, 12).flatmap(

@@ -24,9 +24,9 @@ from rankwise.evaluation import (
     tournament,
 )
 from rankwise.evaluation.comparison import holm, sign_flip_p
+from rankwise.holdout.pair_systems import agree
+from rankwise.holdout.small_holdouts import SmallHoldouts
 from rankwise.learners.quadratic import pairs_within
-from rankwise.pairs import agree
-from rankwise.small_holdouts import SmallHoldouts
 from tests import reference_evaluation as reference
 
 RNG = np.random.default_rng(0)

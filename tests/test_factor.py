@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rankwise.factor import cholesky_in_place
+from rankwise.numerics.block_cholesky import cholesky_in_place
 
 
 @pytest.mark.parametrize("order", ["C", "F"])

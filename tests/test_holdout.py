@@ -7,8 +7,8 @@ import pytest
 
 from rankwise import RLS, Preferences, RankRLS
 from rankwise.learners.quadratic import pairs_within
-from rankwise.queries import Queries
-from rankwise.supervision import PairwiseScores
+from rankwise.losses.least_squares import PairwiseScores
+from rankwise.supervision.queries import Queries
 
 M = 12
 COSTS = {

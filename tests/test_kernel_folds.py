@@ -11,7 +11,7 @@ from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold, KFold, ShuffleSplit, StratifiedKFold
 
 from rankwise import RLS, KernelMap, RankRLS, RankSVM
-from rankwise.spaces import complement
+from rankwise.spaces import orthogonal_complement as complement
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(60, 3))

@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.kernels import kernel_matrix
-from rankwise.spaces.kronecker import Edges, Nodes, centre_kernel
+from rankwise.spaces.kernels import kernel_matrix
+from rankwise.spaces.nodes_and_edges import Edges, Nodes, centre_kernel
 
 shapes = st.tuples(
     st.integers(1, 9), st.integers(1, 7), st.integers(1, 5), st.integers(1, 60), st.integers(0, 999)

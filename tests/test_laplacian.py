@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
-from rankwise.supervision import PairwisePreferences, PairwiseScores, PointwiseScores
+from rankwise.losses.least_squares import PairwisePreferences, PairwiseScores, PointwiseScores
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 
 from . import reference
 

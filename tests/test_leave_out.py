@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankwise import RLS, RankRLS
-from rankwise.leave_out import LeaveOut
+from rankwise.holdout.kernel_folds import LeaveOut
 
 
 def refitted(K, y, training, tested, alpha, centred):

@@ -22,7 +22,7 @@ from sklearn.preprocessing import StandardScaler
 from rankwise import metrics
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.scorers import MEASURES
-from rankwise.preferences import Preferences
+from rankwise.supervision.preferences import Preferences
 from tests import reference_metrics as slow
 
 quick = settings(deadline=None, max_examples=60)

@@ -8,9 +8,9 @@ from sklearn.linear_model import Ridge
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise import metrics
+from rankwise.holdout.pairwise_loo import proposition2
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.mprank_cv import MPRankCV
-from rankwise.learners.pairwise_loo import proposition2
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(5)

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise import order
-from rankwise.order import swaps
-from rankwise.queries import Queries
+from rankwise.losses import pair_counts as order
+from rankwise.losses import pair_counts as swaps
+from rankwise.supervision.queries import Queries
 from tests import reference_metrics as slow
 
 

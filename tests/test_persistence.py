@@ -14,7 +14,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import FunctionTransformer
 
 import rankwise as rw
-from rankwise.persistence.registry import BY_CLASS
+from rankwise.io.registry import BY_CLASS
 from tests.model_zoo import X_NEW, X, Y, models, qid, y
 
 MODELS = models()

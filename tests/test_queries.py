@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose, assert_array_equal
 
 from rankwise import RankRLS
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 
 RNG = np.random.default_rng(4)
 CODES = RNG.integers(0, 4, 30)

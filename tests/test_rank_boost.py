@@ -10,8 +10,8 @@ from sklearn.datasets import make_blobs
 
 from rankwise import metrics
 from rankwise.learners.rank_boost import RankBoost
-from rankwise.queries import Queries
 from rankwise.solvers.boosting import PairDistribution, ThresholdRankers
+from rankwise.supervision.queries import Queries
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(7)

@@ -19,9 +19,9 @@ from sklearn.utils.estimator_checks import check_estimator
 from rankwise.exceptions import InvalidKernel
 from rankwise.learners.rank_svm import RankSVM
 from rankwise.learners.rank_svm_cv import RankSVMCV
+from rankwise.losses.hinge import ScoreHinge
 from rankwise.metrics import concordance
-from rankwise.preferences import Preferences
-from rankwise.risk import ScoreHinge
+from rankwise.supervision.preferences import Preferences
 from tests import reference_svm as reference
 
 LOSSES = ("hinge", "squared_hinge")

@@ -14,8 +14,9 @@ from scipy import sparse
 from sklearn.datasets import load_svmlight_file
 
 import rankwise as rw
-from rankwise.datasets import letor, make_ranking, read_letor, write_letor
-from rankwise.datasets.decimal import ASK_PYTHON, INFINITE, OK, POWERS, parse_decimal
+from rankwise.datasets import make_ranking, read_letor, write_letor
+from rankwise.io import letor
+from rankwise.io.decimal import ASK_PYTHON, INFINITE, OK, POWERS, parse_decimal
 
 
 def _read(text, **options):

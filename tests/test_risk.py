@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
-from rankwise.risk import LOSSES, risk_of_preferences, risk_of_scores
+from rankwise.losses.hinge import LOSSES, risk_of_preferences, risk_of_scores
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 from tests import reference_svm as reference
 
 POWER = {"hinge": 1, "squared_hinge": 2}

@@ -3,14 +3,15 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
-from rankwise.risk import risk_of_preferences, risk_of_scores
-from rankwise.solvers import bundle, newton, products
+from rankwise.losses.hinge import risk_of_preferences, risk_of_scores
+from rankwise.numerics import products
+from rankwise.numerics.products import Products
+from rankwise.solvers import bundle, newton
 from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.cutting_planes import CuttingPlanes
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.planes import CuttingPlanes
-from rankwise.solvers.products import Products
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 from tests import reference_svm as reference
 
 SOLVERS = {"hinge": BundleSolver, "squared_hinge": NewtonSolver}

@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.svrank import SVRank
-from rankwise.queries import Queries
-from rankwise.risk_residuals import risk_of_residuals
+from rankwise.losses.epsilon_insensitive import risk_of_residuals
+from rankwise.supervision.queries import Queries
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(6)

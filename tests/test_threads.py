@@ -9,12 +9,13 @@ from functools import partial
 
 import pytest
 
-from rankwise import threads
+from rankwise.numerics import threads
 
 INTERRUPTED = """
 import sys, time
 import numpy as np
-from rankwise import RankSVM, threads
+from rankwise import RankSVM
+from rankwise.numerics import threads
 rng = np.random.default_rng(0)
 X, y = rng.normal(size=(60000, 40)), rng.normal(size=60000)
 RankSVM(max_iter=1).set_params(tol=1e-12).fit(X[:5000], y[:5000])

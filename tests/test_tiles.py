@@ -4,8 +4,9 @@ import numpy as np
 import pytest
 from numpy.testing import assert_array_equal
 
-from rankwise import InvalidKernel, tiles
-from rankwise.kernels import check_gram
+from rankwise import InvalidKernel
+from rankwise.numerics import tiles
+from rankwise.spaces.kernels import check_gram
 
 
 @pytest.mark.parametrize("n", [0, 1, 7, 8, 30])

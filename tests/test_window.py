@@ -3,9 +3,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.order import window
-from rankwise.order.window import ScoreRanks
-from rankwise.queries import Queries
+from rankwise.losses import margin_window as window
+from rankwise.losses.margin_window import ScoreRanks
+from rankwise.supervision.queries import Queries
 from tests import reference_svm as reference
 
 

@@ -8,12 +8,12 @@ from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
 from rankwise import RankBoost, RankRLS, metrics
-from rankwise.scaling import ItemScaler
-from rankwise.trained import TrainedModel
+from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.explaining import explain, importance
 from rankwise.workflow.items import Items
 from rankwise.workflow.judging import judge
 from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import median_gamma, train, unfitted
 from tests.cli_files import made_items
 

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.papers import table
 from rankwise import ConditionalRanker, RankRLS
-from rankwise.kernels import kernel_matrix
+from rankwise.spaces.kernels import kernel_matrix
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/conditional_figure5.png"
 NODES = (16, 32, 64, 128, 256, 512, 1024)

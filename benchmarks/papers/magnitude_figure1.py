@@ -21,7 +21,7 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.papers import data, table
 from rankwise.learners.mprank import MPRank
 from rankwise.metrics import mean_squared_difference
-from rankwise.threads import one_blas_thread
+from rankwise.numerics.threads import one_blas_thread
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt

@@ -32,7 +32,7 @@ from rankwise import metrics
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.svrank import SVRank
-from rankwise.threads import one_blas_thread
+from rankwise.numerics.threads import one_blas_thread
 
 REFERENCE, HOLD_OUT, SEED = 300, 40, 0
 GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}

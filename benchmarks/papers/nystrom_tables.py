@@ -23,7 +23,7 @@ from sklearn.model_selection import GroupKFold
 from benchmarks.papers import nystrom_data, table
 from benchmarks.speed.harness import print_machine
 from rankwise import RLS, KernelMap, RankRLS, RankRLSCV
-from rankwise.kernels import kernel_matrix
+from rankwise.spaces.kernels import kernel_matrix
 
 PAPER = {
     "leave-group-out": {

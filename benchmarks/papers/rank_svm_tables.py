@@ -32,10 +32,10 @@ from benchmarks.papers.rankrls_table4_reuters import (
 )
 from rankwise import RankRLS
 from rankwise.learners.rank_svm import RankSVM
+from rankwise.losses.hinge import risk_of_scores
 from rankwise.metrics import ranking_error
-from rankwise.queries import Queries
-from rankwise.risk import risk_of_scores
 from rankwise.solvers.bundle import BundleSolver
+from rankwise.supervision.queries import Queries
 
 ALPHAS = 10.0 ** np.arange(2, -7, -1)  # descending: of equal ones the largest wins
 DRAWS = 1

@@ -29,7 +29,7 @@ from rankwise.applications.evaluation import cross_validate_kernel, cut_folds
 from rankwise.applications.selection import choose, default_alphas
 from rankwise.datasets import Corpus, Dependency, Entity, Sentence, Token, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
-from rankwise.threads import one_blas_thread
+from rankwise.numerics.threads import one_blas_thread
 
 
 def corpus_of(path: str | None) -> Corpus:

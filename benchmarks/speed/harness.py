@@ -12,7 +12,7 @@ import numpy as np
 import scipy
 import sklearn
 
-from rankwise.threads import n_threads
+from rankwise.numerics.threads import n_threads
 
 
 def print_machine() -> None:

@@ -18,13 +18,13 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from benchmarks.papers.table import show
 from benchmarks.speed.harness import print_machine, print_ratios
-from rankwise.factor import cholesky_in_place
 from rankwise.learners.mprank import MPRank
-from rankwise.queries import Queries
-from rankwise.risk_residuals import risk_of_residuals
+from rankwise.losses.epsilon_insensitive import risk_of_residuals
+from rankwise.numerics.block_cholesky import cholesky_in_place
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.threads import one_blas_thread
+from rankwise.supervision.queries import Queries
 
 CS = (10.0, 1000.0)
 """Weak and strong fits: the passes needed grow with C."""

@@ -16,9 +16,9 @@ from sklearn.metrics import ndcg_score, roc_auc_score
 
 from benchmarks.speed.harness import print_machine, seconds_of, spread
 from rankwise import metrics
-from rankwise.order import concordant_pairs
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
+from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 
 UNIT = "numpy.argsort(kind='stable')"
 LIMIT = 2.5

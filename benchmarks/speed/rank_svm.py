@@ -25,12 +25,12 @@ from scipy import sparse
 from benchmarks.papers.table import show
 from benchmarks.speed.text_like import dense_low_dimensional, text_like
 from rankwise.learners.rank_svm import RankSVM
-from rankwise.queries import Queries
-from rankwise.risk import LOSSES, Evaluation, risk_of_scores
+from rankwise.losses.hinge import LOSSES, Evaluation, risk_of_scores
+from rankwise.numerics.products import Products
+from rankwise.numerics.threads import n_threads, one_blas_thread
 from rankwise.solvers.bundle import BundleSolver
-from rankwise.solvers.planes import CuttingPlanes
-from rankwise.solvers.products import Products
-from rankwise.threads import n_threads, one_blas_thread
+from rankwise.solvers.cutting_planes import CuttingPlanes
+from rankwise.supervision.queries import Queries
 
 ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 

@@ -1,6 +1,6 @@
 """API pages from docstrings, one a section of SECTIONS, and live source in pages that ask for it.
 
-A line `::: source rankwise.risk.Risk` in a page becomes the source of that object.
+A line `::: source rankwise.losses.hinge.Risk` in a page becomes the source of that object.
 """
 
 from __future__ import annotations

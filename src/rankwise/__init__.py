@@ -1,53 +1,49 @@
 """rankwise: learn to order things, exactly and fast, with scikit-learn conventions."""
 
-from rankwise import applications, datasets, evaluation, graphs, metrics, selection
-from rankwise.exceptions import (
-    EstimateWarning,
-    InvalidKernel,
-    ReadError,
-    TooLarge,
-    UndefinedMetric,
-)
-from rankwise.learners.conditional import ConditionalRanker, ConditionalRankerCV
-from rankwise.learners.mprank import MPRank
-from rankwise.learners.mprank_cv import MPRankCV
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.learners.rank_rls import RLS, RankRLS
-from rankwise.learners.rank_rls_cv import RankRLSCV
-from rankwise.learners.rank_svm import RankSVM
-from rankwise.learners.rank_svm_cv import RankSVMCV
-from rankwise.learners.svrank import SVRank
-from rankwise.persistence import load, save
-from rankwise.preferences import Preferences
-from rankwise.spaces.kernel_map import KernelMap
+from __future__ import annotations
+
+import importlib
+from typing import Any
 
 __version__ = "0.1.0"
 
-__all__ = [
-    "RLS",
-    "ConditionalRanker",
-    "ConditionalRankerCV",
-    "EstimateWarning",
-    "InvalidKernel",
-    "KernelMap",
-    "MPRank",
-    "MPRankCV",
-    "Preferences",
-    "RankBoost",
-    "RankRLS",
-    "RankRLSCV",
-    "RankSVM",
-    "RankSVMCV",
-    "ReadError",
-    "SVRank",
-    "TooLarge",
-    "UndefinedMetric",
-    "applications",
-    "datasets",
-    "evaluation",
-    "graphs",
-    "load",
-    "metrics",
-    "save",
-    "selection",
-]
+_ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
+_HOME = {
+    "ConditionalRanker": "learners.conditional_ranker",
+    "ConditionalRankerCV": "learners.conditional_ranker_cv",
+    "EstimateWarning": "exceptions",
+    "InvalidKernel": "exceptions",
+    "KernelMap": "spaces.nystrom_map",
+    "MPRank": "learners.mprank",
+    "MPRankCV": "learners.mprank_cv",
+    "Preferences": "supervision.preferences",
+    "RLS": "learners.rank_rls",
+    "RankBoost": "learners.rank_boost",
+    "RankRLS": "learners.rank_rls",
+    "RankRLSCV": "learners.rank_rls_cv",
+    "RankSVM": "learners.rank_svm",
+    "RankSVMCV": "learners.rank_svm_cv",
+    "ReadError": "exceptions",
+    "SVRank": "learners.svrank",
+    "TooLarge": "exceptions",
+    "UndefinedMetric": "exceptions",
+    "load": "io.models",
+    "save": "io.models",
+}
+"""The module of every public name. A name is imported when it is first used."""
+
+__all__ = sorted([*_ROOMS, *_HOME])
+
+
+def __getattr__(name: str) -> Any:
+    if name in _ROOMS:
+        return importlib.import_module(f"rankwise.{name}")
+    if name not in _HOME:
+        raise AttributeError(f"module 'rankwise' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"rankwise.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
-from rankwise.threads import run
+from rankwise.numerics.threads import run
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 
 
 def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = True):

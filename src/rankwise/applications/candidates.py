@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.datasets.sentences import Corpus, Pair, Sentence
 from rankwise.graphs import LabelledGraph, candidate_graph
-from rankwise.kernels import refuse_too_large
+from rankwise.io.sentences import Corpus, Pair, Sentence
+from rankwise.spaces.kernels import refuse_too_large
 
 
 def pairs_of(corpus) -> list[Pair]:

@@ -21,9 +21,9 @@ from rankwise.applications.candidates import (
 from rankwise.applications.selection import LEARNERS, choose, default_alphas, pooled_auc
 from rankwise.applications.thresholds import Decision, best_threshold, judge
 from rankwise.graphs import AllPathsVectorizer
-from rankwise.leave_out import LeaveOut
+from rankwise.holdout.kernel_folds import LeaveOut
 from rankwise.metrics import auc
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 SPLITS = {"documents": "documents stay whole", "pairs": "candidates at random (optimistic)"}

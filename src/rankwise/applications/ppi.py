@@ -23,10 +23,10 @@ from rankwise.applications.candidates import (
 )
 from rankwise.applications.evaluation import Evaluation, Transfer, cross_validate, transfer
 from rankwise.applications.selection import LEARNERS, choose, default_alphas
-from rankwise.datasets.sentences import Pair
 from rankwise.graphs import AllPathsVectorizer
+from rankwise.io.sentences import Pair
 from rankwise.learners.quadratic import check_alphas
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 __all__ = [

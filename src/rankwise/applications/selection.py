@@ -11,10 +11,10 @@ from sklearn.utils import check_random_state
 
 from rankwise.applications.thresholds import best_threshold
 from rankwise.exceptions import UndefinedMetric
+from rankwise.holdout.kernel_folds import LeaveOut
 from rankwise.learners.rank_rls import RLS
-from rankwise.leave_out import LeaveOut
 from rankwise.metrics import auc
-from rankwise.spaces.removal import REDUNDANT
+from rankwise.spaces.basis_removal import REDUNDANT
 
 LEARNERS = {"rls": "pointwise, y = ±1", "rank_rls": "all pairs of candidates"}
 

@@ -15,9 +15,9 @@ from rankwise.cli.console import say, working
 from rankwise.cli.failures import Mistake
 from rankwise.cli.inputs import NAMES, QUERIES, TARGETS, Reading
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, EQUAL
-from rankwise.trained import TrainedModel
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.search import Path
+from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import _versions, fitting_options, interruptions_raised
 
 LEARNERS = {"rank-rls": "RankRLS", "rank-svm": "RankSVM"}

@@ -12,8 +12,8 @@ import click
 from rich.console import Console
 from rich.table import Table
 
-from rankwise.atomic import write_atomically
 from rankwise.cli.failures import Mistake
+from rankwise.io.atomic import write_atomically
 
 WIDE = 240
 

@@ -120,7 +120,7 @@ def _concordance(model, items: Items) -> float:
 def _gap(items: Items) -> float:
     """The largest deviation of a closed-form hold-out from a refit, on one pair."""
     from rankwise import RankRLS
-    from rankwise.scaling import ItemScaler
+    from rankwise.learners.item_scaler import ItemScaler
 
     X, pair = ItemScaler().fit_transform(items.X), np.array([3, 100])
     shortcut = RankRLS(256.0).fit(X, items.y).leave_pair_out(pair[None])[0]

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from rankwise import datasets
-from rankwise.datasets.columns import Columns, read_columns
-from rankwise.datasets.source import Source, read_source
 from rankwise.exceptions import ReadError
+from rankwise.io.columns import Columns, read_columns
+from rankwise.io.source import Source, read_source
 from rankwise.workflow.items import Items
 from rankwise.workflow.relation import Relation
 

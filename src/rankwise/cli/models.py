@@ -6,11 +6,11 @@ import numpy as np
 
 from rankwise.cli.failures import Mistake
 from rankwise.cli.inputs import Reading, read_items, read_nodes, read_ratings, read_relation
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.conditional_ranker import ConditionalRanker
 from rankwise.learners.rank_boost import RankBoost
-from rankwise.trained import TrainedModel
 from rankwise.workflow.items import Items
 from rankwise.workflow.relation import Relation
+from rankwise.workflow.trained_model import TrainedModel
 
 
 def load_model(path: str) -> TrainedModel:

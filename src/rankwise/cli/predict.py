@@ -8,7 +8,7 @@ import numpy as np
 from rankwise.cli.console import check_writable, working, write_text
 from rankwise.cli.models import load_model, scored_data, taken_files
 from rankwise.cli.options import reading_options, relation_options, taken_reading
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 
 
 @click.command(short_help="Score the items of DATA.")

@@ -21,10 +21,10 @@ from rankwise.cli.options import (
     taken_reading,
     taken_recipe,
 )
-from rankwise.scaling import _mean_and_deviation
-from rankwise.trained import TrainedModel
+from rankwise.learners.item_scaler import _mean_and_deviation
 from rankwise.workflow.items import Items
 from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import path_of
 from rankwise.workflow.training import train as train_model
 

@@ -21,7 +21,7 @@ from sklearn.utils import Bunch
 from rankwise.dask.blocks import as_columns
 from rankwise.dask.cluster import Cluster
 from rankwise.dask.hashes import label_hashes
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 METHODS = {

@@ -8,7 +8,7 @@ from scipy import sparse
 from rankwise.dask.blocks import Block, check_rows
 from rankwise.dask.cluster import Cluster
 from rankwise.dask.proof import Layout
-from rankwise.spaces.kernel_map import choose_basis
+from rankwise.spaces.nystrom_map import choose_basis
 from rankwise.spaces.space import ReducedSpace
 
 

@@ -16,7 +16,7 @@ from distributed import Future
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_scores, check_weights, refuse_non_finite
 
 Frame = (dd.DataFrame, dd.Series)

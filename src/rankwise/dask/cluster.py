@@ -17,7 +17,7 @@ from distributed.comm import CommClosedError
 from distributed.scheduler import KilledWorker
 
 from rankwise.exceptions import ClusterLost
-from rankwise.threads import single_thread
+from rankwise.numerics.threads import single_thread
 
 FAN_IN = 8
 """So many results are added in one task."""

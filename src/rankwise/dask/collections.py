@@ -19,8 +19,8 @@ from rankwise.dask.equations import added
 from rankwise.dask.proof import Facts, Layout, refuse_split, split_queries
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.base import Ranker
-from rankwise.order import concordant_pairs
-from rankwise.threads import single_thread
+from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.numerics.threads import single_thread
 from rankwise.validation import check_scored_queries
 
 

@@ -11,10 +11,10 @@ from scipy import sparse
 from rankwise.dask.blocks import Block, Items, check_block
 from rankwise.dask.proof import Facts
 from rankwise.learners.quadratic import DECOMPOSABLE
-from rankwise.queries import Queries
+from rankwise.losses.least_squares import PairwiseScores, Quadratic, normal_equations
 from rankwise.solvers.spectral import PrimalSpectrum
-from rankwise.spaces.kernel_map import KernelMap
-from rankwise.supervision import PairwiseScores, Quadratic, normal_equations
+from rankwise.spaces.nystrom_map import KernelMap
+from rankwise.supervision.queries import Queries
 
 
 @dataclass

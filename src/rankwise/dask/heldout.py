@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from dask.delayed import delayed
 
-from rankwise.crossval import _unit_values
 from rankwise.dask.blocks import Block, Items, check_block
 from rankwise.dask.collections import as_array
 from rankwise.dask.equations import Plan, added, decomposed, equations, whole_queries
 from rankwise.exceptions import TooLarge, UndefinedMetric
-from rankwise.holdout import LEVERAGE, QuadraticFit
+from rankwise.holdout.quadratic_holdouts import LEVERAGE, QuadraticFit
+from rankwise.losses.least_squares import PairwiseScores, normal_equations
+from rankwise.model_selection.scoring import _unit_values
+from rankwise.numerics.threads import single_thread
 from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.matrix import Features
-from rankwise.spaces.removal import BasisRemoval
-from rankwise.supervision import PairwiseScores, normal_equations
-from rankwise.threads import single_thread
 
 MOST_BYTES = 2e9
 """The sums of single partitions, needed where alpha is tiny, take no more than this."""

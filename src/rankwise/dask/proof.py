@@ -13,8 +13,8 @@ from rankwise.dask.blocks import Block, Items, names_of
 from rankwise.dask.cluster import Cluster
 from rankwise.dask.hashes import label_hashes
 from rankwise.exceptions import SplitQuery
-from rankwise.queries import Queries
-from rankwise.risk import NoPreference
+from rankwise.losses.hinge import NoPreference
+from rankwise.supervision.queries import Queries
 
 
 @dataclass

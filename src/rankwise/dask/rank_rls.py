@@ -15,10 +15,10 @@ from rankwise.dask.cluster import Cluster
 from rankwise.dask.collections import LazyRanker
 from rankwise.dask.heldout import LeaveQueryOut
 from rankwise.dask.proof import Layout, refuse_no_preference, refuse_split, split_queries
-from rankwise.kernels import refuse_too_large
 from rankwise.learners.quadratic import DECOMPOSABLE, check_alphas
 from rankwise.learners.rank_rls import RankRLS as LocalRankRLS
-from rankwise.solvers.krylov import conjugate_gradients
+from rankwise.solvers.conjugate_gradients import conjugate_gradients
+from rankwise.spaces.kernels import refuse_too_large
 
 SPREAD = (
     "; a query too large for any partition may stay spread if fit(..., spread=[label]) names it"

@@ -17,8 +17,8 @@ from rankwise.dask.equations import added, facts_only, merged
 from rankwise.dask.proof import Facts, Layout, refuse_no_preference, refuse_split, split_queries
 from rankwise.learners.rank_svm import PRECISIONS, check_svm_parameters
 from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
-from rankwise.risk import Evaluation, NoPreference, Risk, risk_of_scores
-from rankwise.solvers.products import Products
+from rankwise.losses.hinge import Evaluation, NoPreference, Risk, risk_of_scores
+from rankwise.numerics.products import Products
 from rankwise.validation import check_positive
 
 TOO_LARGE = (

@@ -15,9 +15,9 @@ from sklearn.utils import Bunch
 
 from rankwise import datasets
 from rankwise.dask.cluster import Cluster
-from rankwise.datasets.letor import DENSE_SHARE, _query_file_beside
 from rankwise.exceptions import ReadError
-from rankwise.threads import single_thread
+from rankwise.io.letor import DENSE_SHARE, _query_file_beside
+from rankwise.numerics.threads import single_thread
 
 TABLES = {".parquet": dd.read_parquet, ".csv": dd.read_csv}
 

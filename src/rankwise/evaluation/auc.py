@@ -11,8 +11,8 @@ from sklearn.utils.validation import column_or_1d
 
 from rankwise.evaluation.held_out import HeldOut, held_out
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
-from rankwise.order import concordant_pairs
-from rankwise.queries import Queries
+from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 METHODS = {

@@ -10,14 +10,14 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from rankwise.crossval import LEAVE_PAIR_OUT_UP_TO
 from rankwise.evaluation.estimators import check_estimator
 from rankwise.evaluation.folds import checked_scores, judge, refitting_folds
 from rankwise.evaluation.held_out import held_out
 from rankwise.evaluation.intervals import TRAINING
 from rankwise.evaluation.pairs import judge_pairs, pair_influence
 from rankwise.learners.rank_rls import RLS, RankRLS
-from rankwise.queries import Queries
+from rankwise.model_selection.scoring import LEAVE_PAIR_OUT_UP_TO
+from rankwise.supervision.queries import Queries
 
 EXACT_UP_TO = 13
 FLIPS = 20_000

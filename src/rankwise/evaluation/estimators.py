@@ -13,7 +13,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 
 
 def check_estimator(estimator) -> None:

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
-from rankwise.crossval import Folds
 from rankwise.evaluation.held_out import HeldOut
 from rankwise.evaluation.progress import track
 from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.item_concordance import item_concordance
+from rankwise.losses.least_squares import PointwiseScores
+from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.inputs import finite_vector
-from rankwise.order import concordant_pairs
-from rankwise.order.items import item_concordance
-from rankwise.queries import Queries
-from rankwise.supervision import PointwiseScores
+from rankwise.model_selection.scoring import Folds
+from rankwise.supervision.queries import Queries
 
 REFITS = 10
 """Folds when every one of them costs a refit."""

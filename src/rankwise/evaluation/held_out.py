@@ -18,7 +18,7 @@ from rankwise.evaluation.estimators import (
 from rankwise.evaluation.progress import track
 from rankwise.evaluation.ties import TieRule
 from rankwise.learners.rank_rls import RLS, RankRLS
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 
 PAIRS_AT_ONCE = 2_000_000
 

@@ -9,10 +9,10 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.item_concordance import auc_components, item_concordance
+from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.inputs import true_and_predicted
-from rankwise.order import concordant_pairs
-from rankwise.order.items import auc_components, item_concordance
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 METHODS = {

@@ -10,7 +10,6 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from rankwise.crossval import Folds, score_folds, score_pairs
 from rankwise.evaluation.estimators import check_estimator
 from rankwise.evaluation.folds import REFITS, checked_scores, judge, resolve
 from rankwise.evaluation.held_out import Refitting
@@ -20,8 +19,9 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.quadratic import check_alphas
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
-from rankwise.queries import Queries
-from rankwise.spaces.kernel_map import choose_basis
+from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
+from rankwise.spaces.nystrom_map import choose_basis
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_items
 
 EQUAL = 1e-12

@@ -17,9 +17,9 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from rankwise.kernels import kernel_matrix
 from rankwise.learners.base import Ranker
 from rankwise.learners.quadratic import QuadraticRanker
+from rankwise.spaces.kernels import kernel_matrix
 
 NEAR = 1e-12
 ROUNDING = 1e-13

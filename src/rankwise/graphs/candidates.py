@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 
-from rankwise.datasets.sentences import Sentence
 from rankwise.graphs.labelled import LabelledGraph
+from rankwise.io.sentences import Sentence
 
 ON_PATH, OFF_PATH, IN_ORDER = 0.9, 0.3, 0.9
 """Weights of edges on the shortest paths, elsewhere in the parse, and from word to word."""

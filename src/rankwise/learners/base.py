@@ -9,7 +9,7 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
-from rankwise.kernels import kernel_matrix
+from rankwise.spaces.kernels import kernel_matrix
 from rankwise.validation import check_items, check_scored_queries, check_scores
 
 

@@ -7,17 +7,17 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_kernel, kernel_matrix
 from rankwise.learners.base import Ranker
 from rankwise.learners.rank_svm import build_features, set_model, warn_unless_converged
 from rankwise.learners.stability import check_delta, given_or_measured, stability_bound
+from rankwise.losses.epsilon_insensitive import pair_normaliser, risk_of_residuals
+from rankwise.losses.least_squares import PairwiseScores
 from rankwise.metrics import pair_cost
-from rankwise.queries import Queries
-from rankwise.risk_residuals import pair_normaliser, risk_of_residuals
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.solution import CONVERGED, INTERRUPTED, MAX_ITER
-from rankwise.supervision import PairwiseScores
+from rankwise.spaces.kernels import check_kernel, kernel_matrix
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_positive, check_scores, check_weights
 
 BLOCK = 256

@@ -9,9 +9,8 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite
+from rankwise.holdout.pairwise_loo import approximate_costs, exact_costs
 from rankwise.learners.magnitude import MagnitudeRanker
-from rankwise.learners.pairwise_loo import approximate_costs, exact_costs
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_svm import (
     build_features,
@@ -19,11 +18,12 @@ from rankwise.learners.rank_svm import (
     set_model,
     warn_unless_converged,
 )
-from rankwise.queries import Queries
-from rankwise.risk_residuals import pair_normaliser
+from rankwise.losses.epsilon_insensitive import pair_normaliser
+from rankwise.losses.least_squares import PairwiseScores
 from rankwise.solvers.moments import CentredMoments
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
-from rankwise.supervision import PairwiseScores
+from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, check_items, check_positive, check_scores
 
 SOLVERS = {

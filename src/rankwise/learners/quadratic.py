@@ -9,13 +9,13 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.holdout import QuadraticFit, Supervision
-from rankwise.kernels import check_kernel
+from rankwise.holdout.quadratic_holdouts import QuadraticFit, Supervision
+from rankwise.holdout.small_holdouts import SmallHoldouts
 from rankwise.learners.base import Ranker
-from rankwise.queries import Queries
-from rankwise.small_holdouts import SmallHoldouts
-from rankwise.solvers.krylov import conjugate_gradients
+from rankwise.solvers.conjugate_gradients import conjugate_gradients
+from rankwise.spaces.kernels import check_kernel
 from rankwise.spaces.space import build_space
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, check_index, check_positive
 
 SOLVERS = {

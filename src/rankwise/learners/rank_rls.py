@@ -8,9 +8,7 @@ from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic import QuadraticRanker
-from rankwise.queries import Queries
-from rankwise.solvers.spectral import PrimalSpectrum
-from rankwise.supervision import (
+from rankwise.losses.least_squares import (
     LOSSES,
     QUERY_WEIGHTS,
     TIES,
@@ -19,6 +17,8 @@ from rankwise.supervision import (
     PointwiseScores,
     normal_equations,
 )
+from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.supervision.queries import Queries
 from rankwise.validation import (
     check_choice,
     check_items,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.crossval import Folds, score_folds, score_pairs
 from rankwise.learners.base import Ranker
 from rankwise.learners.quadratic import check_alphas
 from rankwise.learners.rank_rls import RankRLS
+from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
 from rankwise.validation import check_items
 
 DEFAULT_ALPHAS = 2.0 ** np.arange(-15, 16)

@@ -9,17 +9,17 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.kernels import check_kernel
 from rankwise.learners.base import Ranker
-from rankwise.queries import Queries
-from rankwise.risk import LOSSES, NoPreference, Risk, risk_of_preferences, risk_of_scores
+from rankwise.losses.hinge import LOSSES, NoPreference, Risk, risk_of_preferences, risk_of_scores
+from rankwise.losses.least_squares import PairwisePreferences
+from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.products import Products
 from rankwise.solvers.solution import CONVERGED, INTERRUPTED, Solution
-from rankwise.spaces.cholesky import CholeskySpace
+from rankwise.spaces.cholesky_space import CholeskySpace
+from rankwise.spaces.kernels import check_kernel
 from rankwise.spaces.space import ReducedSpace
-from rankwise.supervision import PairwisePreferences
+from rankwise.supervision.queries import Queries
 from rankwise.validation import (
     check_choice,
     check_items,

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.crossval import Folds, score_folds
 from rankwise.learners.quadratic import check_alphas
 from rankwise.learners.rank_svm import (
     PRECISIONS,
@@ -17,10 +16,11 @@ from rankwise.learners.rank_svm import (
     solver_class,
     warn_unless_converged,
 )
-from rankwise.queries import Queries
-from rankwise.risk import NoPreference, risk_of_scores
-from rankwise.solvers.products import Products
+from rankwise.losses.hinge import NoPreference, risk_of_scores
+from rankwise.model_selection.scoring import Folds, score_folds
+from rankwise.numerics.products import Products
 from rankwise.solvers.solution import INTERRUPTED, Solution
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_items, check_scores
 
 DEFAULT_ALPHAS = 10.0 ** np.arange(-6, 2)

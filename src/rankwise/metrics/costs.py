@@ -6,8 +6,8 @@ import numbers
 
 import numpy as np
 
+from rankwise.losses.pair_counts import excess_sums, swapped_sums
 from rankwise.metrics.inputs import true_and_predicted
-from rankwise.order.swaps import excess_sums, swapped_sums
 from rankwise.validation import check_choice, check_positive
 
 COSTS = ("HR", "MP", "HMP", "SVR")

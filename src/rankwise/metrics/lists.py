@@ -7,9 +7,9 @@ import numbers
 import numpy as np
 
 from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.pair_counts import sorted_within
 from rankwise.metrics.inputs import true_and_predicted
-from rankwise.order.swaps import sorted_within
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 _LARGEST_GAIN = 2.0**1000

@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.metrics.inputs import finite_vector, real_array, true_and_predicted
-from rankwise.order.swaps import (
+from rankwise.losses.pair_counts import (
     SWAPPED,
     TIED_BOTH,
     TIED_S,
@@ -15,7 +14,8 @@ from rankwise.order.swaps import (
     concordant_pairs,
     pair_counts,
 )
-from rankwise.queries import Queries
+from rankwise.metrics.inputs import finite_vector, real_array, true_and_predicted
+from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 

@@ -10,9 +10,9 @@ import numpy as np
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.style import CSS
-from rankwise.trained import TrainedModel
 from rankwise.workflow.items import Items
 from rankwise.workflow.judging import judge
+from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import path_of, unfitted
 
 PAGE = """<!doctype html>

@@ -10,12 +10,12 @@ import numpy as np
 
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.report import pictures
-from rankwise.trained import TrainedModel
 from rankwise.workflow.explaining import importance
 from rankwise.workflow.items import Items
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.recipe import LEARNERS
 from rankwise.workflow.search import Path
+from rankwise.workflow.trained_model import TrainedModel
 
 WORST = 10
 

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 import numpy as np
 from numba import njit
 
-from rankwise.order.swaps import sorted_within
-from rankwise.queries import Queries
-from rankwise.threads import over_ranges
+from rankwise.losses.pair_counts import sorted_within
+from rankwise.numerics.threads import over_ranges
+from rankwise.supervision.queries import Queries
 
 EQUAL = 1e-10
 """Advantages closer than this are equal, so that rounding does not choose between rankers."""

@@ -11,10 +11,11 @@ from collections import deque
 
 import numpy as np
 
-from rankwise.risk import Risk
-from rankwise.solvers.planes import CuttingPlanes
-from rankwise.solvers.products import Products
-from rankwise.solvers.ray import Iterate, Ray
+from rankwise.losses.hinge import Risk
+from rankwise.numerics.products import Products
+from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.cutting_planes import CuttingPlanes
+from rankwise.solvers.line_search import Iterate, Ray
 from rankwise.solvers.solution import (
     CONVERGED,
     INTERRUPTED,
@@ -23,7 +24,6 @@ from rankwise.solvers.solution import (
     Solution,
     refuse_non_finite,
 )
-from rankwise.threads import one_blas_thread
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""

@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 from scipy import sparse
 
-from rankwise.kernels import refuse_too_large
 from rankwise.solvers.spectral import refuse_overflow
+from rankwise.spaces.kernels import refuse_too_large
 
 
 class CentredMoments:

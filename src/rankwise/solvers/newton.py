@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.risk import Risk
-from rankwise.solvers.products import Products
-from rankwise.solvers.ray import Iterate, Ray
+from rankwise.losses.hinge import Risk
+from rankwise.numerics.products import Products
+from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.line_search import Iterate, Ray
 from rankwise.solvers.solution import (
     CONVERGED,
     INTERRUPTED,
@@ -19,7 +20,6 @@ from rankwise.solvers.solution import (
     Solution,
     refuse_non_finite,
 )
-from rankwise.threads import one_blas_thread
 
 MAX_CG = 250
 LINE_ACCURACY = 0.05

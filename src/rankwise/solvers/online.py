@@ -18,8 +18,6 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from rankwise.kernels import kernel_matrix, refuse_too_large
-from rankwise.queries import Queries
 from rankwise.solvers.solution import (
     CONVERGED,
     INTERRUPTED,
@@ -28,6 +26,8 @@ from rankwise.solvers.solution import (
     Solution,
     refuse_non_finite,
 )
+from rankwise.spaces.kernels import kernel_matrix, refuse_too_large
+from rankwise.supervision.queries import Queries
 
 BLOCK_BYTES = 64_000_000
 """Kernel rows computed at once take no more."""

@@ -10,7 +10,7 @@ end in the same three pieces, f = P D c with D = diag 1/(Λ + λ):
 operator of the ridge problem is J − H = J − B D Bᵀ (primal) = λ B D Bᵀ (dual), J the identity.
 
 In a single query with all pairs (`centred`) the problem is ridge regression with an unpenalised
-intercept; there J = I − û ûᵀ, which lets items leave one by one: see rankwise.holdout.
+intercept; there J = I − û ûᵀ, which lets items leave one by one: see holdout.quadratic_holdouts.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ from typing import Any
 import numpy as np
 from scipy.linalg.blas import dger
 
-from rankwise.laplacian import ScoreLaplacian
-from rankwise.supervision import Quadratic
-from rankwise.threads import one_blas_thread
+from rankwise.losses.laplacian import ScoreLaplacian
+from rankwise.losses.least_squares import Quadratic
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.validation import refuse_non_finite
 
 SMALL = 256

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from rankwise.kernels import refuse_too_large
 from rankwise.solvers.spectral import DualSpectrum, PrimalSpectrum
-from rankwise.spaces.removal import BasisRemoval
+from rankwise.spaces.basis_removal import BasisRemoval
+from rankwise.spaces.kernels import refuse_too_large
 
 
 class Features:

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 from scipy import sparse
 
-from rankwise.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
-from rankwise.spaces.kernel_map import KernelMap
+from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
 from rankwise.spaces.matrix import Features, Gram
+from rankwise.spaces.nystrom_map import KernelMap
 
 
 class LinearSpace:

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rankwise.kernels import kernel_matrix
 from rankwise.learners.rank_boost import RankBoost, _ranks
-from rankwise.trained import TrainedModel
+from rankwise.spaces.kernels import kernel_matrix
 from rankwise.workflow.relation import Relation
+from rankwise.workflow.trained_model import TrainedModel
 
 
 @dataclass

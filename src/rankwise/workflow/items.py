@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 
 
 @dataclass

@@ -12,7 +12,7 @@ from rankwise import metrics
 from rankwise.evaluation import confidence_interval
 from rankwise.evaluation.intervals import _resampled_means
 from rankwise.exceptions import UndefinedMetric
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 
 NAMES = {
     "ranking_error": "ranking error",

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.evaluation.folds import checked_scores, refitting_folds, splits
 from rankwise.evaluation.progress import track
-from rankwise.queries import Queries
+from rankwise.supervision.queries import Queries
 from rankwise.workflow.items import Items
 from rankwise.workflow.judging import Judgement, judge
 from rankwise.workflow.recipe import Recipe

@@ -8,14 +8,14 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from rankwise.kernels import check_kernel
-from rankwise.learners.conditional import ConditionalRanker
+from rankwise.learners.conditional_ranker import ConditionalRanker
+from rankwise.learners.item_scaler import MISSING, SCALES
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_svm import RankSVM
 from rankwise.learners.svrank import SVRank
-from rankwise.scaling import MISSING, SCALES
+from rankwise.spaces.kernels import check_kernel
 from rankwise.validation import check_choice, check_positive
 
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")

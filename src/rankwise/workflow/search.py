@@ -10,21 +10,21 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
-from rankwise.crossval import Folds
 from rankwise.evaluation import regularisation_curve
 from rankwise.evaluation.folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
-from rankwise.learners.conditional import ConditionalRankerCV
+from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
 from rankwise.learners.rank_svm_cv import RankSVMCV
+from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics import preference_error
-from rankwise.order import concordant_pairs
-from rankwise.preferences import Preferences
-from rankwise.queries import Queries
+from rankwise.model_selection.scoring import Folds
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
 from rankwise.workflow.recipe import Recipe
 
 CONCORDANCE = "share of held-out pairs in the right order"
@@ -221,7 +221,7 @@ def _preference_path(make, options, X, preferences, alphas):
 
 def choose_relation(recipe: Recipe, options: dict, nodes, y, edges):
     """Alpha by folds (or the closed form) over what will be new: rows, columns, both, or edges."""
-    from rankwise.learners.conditional import ConditionalRanker
+    from rankwise.learners.conditional_ranker import ConditionalRanker
 
     setting = recipe.new or f"{recipe.condition}s"
     grid = None if recipe.alpha == "auto" else _grid(recipe, ())

@@ -16,8 +16,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
-from rankwise.scaling import ItemScaler
-from rankwise.trained import TrainedModel
+from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.items import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.relation import Relation
@@ -27,6 +26,7 @@ from rankwise.workflow.search import (
     choose_relation,
     choose_scores,
 )
+from rankwise.workflow.trained_model import TrainedModel
 
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, a kernel without --basis gets a reduced set."""

@@ -1,0 +1,248 @@
+"""Compiled leave-block-out for many small blocks and many alphas at once.
+
+For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectral, the
+smaller of two symmetric systems is factorised:
+
+    u ≤ r    (I − B_U D B_Uᵀ) z = β_U − B_U D c         f_U⁻ = P_U D (c − B_Uᵀ z)
+    u > r    (I − D^½ B_UᵀB_U D^½) z = D^½ (c − B_Uᵀβ_U)     f_U⁻ = P_U D^½ z
+
+All λ go together in the last, vectorised axis of every array; all B_U D B_Uᵀ of a block are one
+matrix product, O(u² r a). Where the block's leverage is at most ½ for the smallest λ, the
+eigenvalues left without it are no smaller than half of those with it, so that a few of the λ
+determine the others (numerics.rational_interpolation); blocks with more are solved for each λ.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+from scipy.linalg import lapack
+
+from rankwise.losses.laplacian import half_rows
+from rankwise.numerics.rational_interpolation import interpolate_alphas
+from rankwise.numerics.threads import one_blas_thread, over_ranges
+from rankwise.solvers.spectral import PrimalSpectrum
+
+LARGEST_BLOCK = 128
+MOST_LEVERAGE = 0.5
+LANES = 8
+BUFFER = 32_000
+"""Entries of P, and of B, that a thread forms at once."""
+PRODUCTS = 16_000
+"""Entries of B_U,i · B_U,j held at once: they stay in the cache."""
+
+
+def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
+    """(a, m, k) predictions of every item without its block, and which blocks are safe.
+
+    Blocks are whole queries, or any items of a pointwise loss. A block with a pivot below
+    `smallest` has lost its digits and is to be done another way.
+    """
+    alphas = np.asarray(alphas, dtype=float)
+    learnt = spectrum.eigenvalues[spectrum.eigenvalues > 0]
+    if not len(learnt):
+        shape = (len(alphas), len(spectrum.beta), spectrum.moments.shape[1])
+        return np.zeros(shape), np.ones(len(blocks), dtype=bool)
+    first = alphas.min()
+    low = (1.0 - MOST_LEVERAGE) * (learnt.min() + first) - first
+    nodes, T = interpolate_alphas(alphas, low, learnt.max())
+    each = 1.0 / (spectrum.eigenvalues[:, None] + alphas)
+    out = np.zeros((len(spectrum.beta), spectrum.moments.shape[1], len(alphas)))
+    own = np.eye(len(alphas))
+    if _in_lanes(len(nodes) + 1) >= _in_lanes(len(alphas)):
+        safe = _solve_blocks(spectrum, blocks, each, smallest, own, out)
+        return out.transpose(2, 0, 1), safe
+    # the last column has a Cholesky factor exactly where no leverage exceeds MOST_LEVERAGE
+    largest = each[:, [int(alphas.argmin())]] / MOST_LEVERAGE
+    few = np.hstack((each[:, nodes], largest))
+    safe = _solve_blocks(spectrum, blocks, few, smallest, T, out)
+    stiff = np.flatnonzero(~safe)
+    if len(stiff):
+        chosen = [blocks[i] for i in stiff]
+        safe[stiff] = _solve_blocks(spectrum, chosen, each, smallest, own, out)
+    return out.transpose(2, 0, 1), safe
+
+
+def smallest_pivot(operator: np.ndarray) -> float:
+    """The smallest pivot of a symmetric matrix's Cholesky factorisation, 0 if it has none."""
+    if not len(operator):
+        return np.inf
+    factor, failed = lapack.dpotrf(operator, lower=1)
+    return 0.0 if failed else float(np.diagonal(factor).min()) ** 2
+
+
+def _in_lanes(columns: int) -> int:
+    """Columns filled up to whole vector registers."""
+    return -(-columns // LANES) * LANES
+
+
+def _solve_blocks(
+    spectrum: PrimalSpectrum, blocks, diagonals: np.ndarray, smallest: float, T, out: np.ndarray
+) -> np.ndarray:
+    """Predictions for the given columns D, spread by T, into out (m, k, a); which blocks are safe.
+
+    Columns beyond those of T are left aside.
+    """
+    r, a = diagonals.shape
+    D, spread = np.zeros((r, _in_lanes(a))), np.zeros((_in_lanes(a), len(T)))
+    D[:, :a] = np.where(spectrum.noise[:, None], 0.0, diagonals)
+    spread[: T.shape[1]] = T.T
+    starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
+    items = np.concatenate(blocks)
+    laplacian = spectrum.quadratic.laplacian.take(items)
+    queries = np.searchsorted(laplacian.query_starts, starts)
+    moments = np.ascontiguousarray(spectrum.moments.T)
+    solved = (np.ascontiguousarray(spectrum.beta[items]), moments, D, spread, smallest)
+    problem = (items, starts, queries, laplacian.transposed, solved)
+    safe = np.ones(len(blocks), dtype=np.bool_)
+    F, V = spectrum.F, spectrum.V
+    most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
+
+    def task(low, high):
+        if isinstance(F, np.ndarray) and F.flags.c_contiguous:
+            _leave_out_of_features(F, V, problem, low, high, most, out, safe)
+            return
+        for block in range(low, high):
+            P = np.ascontiguousarray(F[blocks[block]] @ V)
+            _leave_out(P, np.empty_like(P), problem, block, block + 1, out, safe)
+
+    with one_blas_thread():
+        over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
+    return safe
+
+
+@njit(cache=True, nogil=True)
+def _leave_out_of_features(F, V, problem, low, high, most, out, safe):
+    """Blocks low to high, with P = F V of up to `most` rows at a time in the thread's cache."""
+    items, starts = problem[:2]
+    buffers = np.empty((3, most, len(V)))
+    while low < high:
+        stop = low + 1
+        while stop < high and starts[stop + 1] - starts[low] <= most:
+            stop += 1
+        count = starts[stop] - starts[low]
+        rows, P, B = buffers[0, :count], buffers[1, :count], buffers[2, :count]
+        for i in range(count):
+            rows[i] = F[items[starts[low] + i]]
+        np.dot(rows, V, P)
+        _leave_out(P, B, problem, low, stop, out, safe)
+        low = stop
+
+
+@njit(cache=True, nogil=True)
+def _leave_out(P, B, problem, low, high, out, safe):
+    """Blocks low to high from their rows of P; B is overwritten."""
+    items, starts, queries, transposed, solved = problem
+    beta, moments, D, spread, smallest = solved
+    first, (r, lanes), k = starts[low], D.shape, len(moments)
+    half_rows(P, transposed, queries[low], queries[high], 0, r, first, -1, B)
+    root = np.sqrt(D)
+    for block in range(low, high):
+        start, stop = starts[block], starts[block + 1]
+        B_U, P_U, u = B[start - first : stop - first], P[start - first : stop - first], stop - start
+        B_t = np.ascontiguousarray(B_U.T)
+        by_items = u <= r
+        T = _by_items(B_U, D) if by_items else _by_features(np.dot(B_t, B_U), root)
+        size = min(u, r)
+        safe[block] = _cholesky(T, size, lanes, smallest)
+        if not safe[block]:
+            continue
+        for output in range(k):
+            beta_U = np.ascontiguousarray(beta[start:stop, output])
+            if by_items:
+                x = moments[output].reshape(r, 1) * D
+                z = beta_U.reshape(-1, 1) - np.dot(B_U, x)
+                _solve(T, z, size, lanes)
+                x -= D * np.dot(B_t, z)
+            else:
+                x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
+                _solve(T, x, size, lanes)
+                x *= root
+            found = np.dot(np.dot(P_U, x), spread)
+            for i in range(u):
+                out[items[start + i], output] = found[i]
+
+
+@njit(cache=True, nogil=True)
+def _by_items(B_U, D):
+    """I − B_U D B_Uᵀ for every column D, upper triangles by diagonals: (u(u + 1)/2, a)."""
+    u, r = B_U.shape
+    packed = np.empty((u * (u + 1) // 2, D.shape[1]))
+    products = np.empty((min(len(packed), max(u, PRODUCTS // r)), r))
+    filled, place = 0, 0
+    for d in range(u):
+        for i in range(u - d):
+            for s in range(r):
+                products[filled, s] = -B_U[i, s] * B_U[i + d, s]
+            filled += 1
+            if filled == len(products) or d == u - 1:
+                np.dot(products[:filled], D, packed[place : place + filled])
+                place += filled
+                filled = 0
+    packed[:u] += 1.0
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def _by_features(gram, root):
+    """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed alike."""
+    r, a = root.shape
+    packed = np.empty((r * (r + 1) // 2, a))
+    place = 0
+    for d in range(r):
+        for s in range(r - d):
+            for c in range(a):
+                packed[place, c] = -gram[s, s + d] * root[s, c] * root[s + d, c]
+            place += 1
+    packed[:r] += 1.0
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def _cholesky(T, size, lanes, smallest):
+    """T = UᵀU in place, one factorisation a column; the diagonal of U is kept as its inverse.
+
+    False, and T of no use, as soon as a pivot falls below `smallest`. Packed by diagonals, what a
+    pivot takes from each of them is one product of consecutive numbers.
+    """
+    flat, row = T.reshape(-1), np.empty(size * lanes)
+    for i in range(size):
+        for c in range(lanes):
+            if not T[i, c] >= smallest:
+                return False
+            T[i, c] = 1.0 / np.sqrt(T[i, c])
+        width, place = size - i - 1, i
+        for d in range(width):
+            place += size - d
+            for c in range(lanes):
+                T[place, c] *= T[i, c]
+                row[d * lanes + c] = T[place, c]
+        place = i + 1
+        for d in range(width):
+            n = (width - d) * lanes
+            target, other = flat[place * lanes :], row[d * lanes :]
+            for t in range(n):
+                target[t] -= row[t] * other[t]
+            place += size - d
+    return True
+
+
+@njit(cache=True, nogil=True)
+def _solve(T, z, size, lanes):
+    """z ← (UᵀU)⁻¹ z."""
+    for i in range(size):
+        for c in range(lanes):
+            z[i, c] *= T[i, c]
+        place = i
+        for d in range(1, size - i):
+            place += size - d + 1
+            for c in range(lanes):
+                z[i + d, c] -= T[place, c] * z[i, c]
+    for i in range(size - 1, -1, -1):
+        place = i
+        for d in range(1, size - i):
+            place += size - d + 1
+            for c in range(lanes):
+                z[i, c] -= T[place, c] * z[i + d, c]
+        for c in range(lanes):
+            z[i, c] *= T[i, c]

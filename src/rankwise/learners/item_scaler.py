@@ -1,0 +1,139 @@
+"""Features on one footing, over all items or within each query, missing values filled."""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from rankwise.spaces.kernels import refuse_too_large
+from rankwise.supervision.queries import Queries
+from rankwise.validation import check_choice, refuse_non_finite
+
+SCALES = ("none", "standard", "query")
+MISSING = ("refuse", "median", "keep")
+
+
+class ItemScaler(TransformerMixin, BaseEstimator):
+    """x ↦ (x − mean) / standard deviation, over the training items or within each query.
+
+    Scaling by query looks at the items of a query alone, at those of a new query when it is ranked:
+    nothing of it is learnt from the training data, so it is the same at any time. A feature that
+    is constant (over the items, or within a query) becomes 0. Sparse matrices keep their zeros:
+    they are divided, not centred, which a linear model cannot tell from centring. O(m n).
+
+    Parameters
+    ----------
+    scale : "standard" over all items, "query" within each query, "none"
+    missing : "refuse" nan with an error, "median" puts the median of the training items in its
+        place, "keep" leaves it, for learners that take it
+
+    Attributes
+    ----------
+    centred_ : whether means are subtracted: not where the training items were sparse
+    mean_, deviation_ : (n,) with scale="standard"
+    fill_ : (n,) what stands in for missing values, with missing="median"
+    """
+
+    def __init__(self, scale="standard", *, missing="refuse"):
+        self.scale = scale
+        self.missing = missing
+
+    def fit(self, X, y=None, *, qid=None):
+        """Learn means, deviations and medians, where scale and missing ask for them."""
+        check_choice("scale", self.scale, SCALES)
+        check_choice("missing", self.missing, MISSING)
+        X = self._check(X, reset=True)
+        self.centred_ = not sparse.issparse(X)
+        if self.missing == "median":
+            self.fill_ = _medians(X)
+            X = self._filled(X)
+        if self.scale == "standard":
+            self.mean_, self.deviation_ = _mean_and_deviation(X)
+        return self
+
+    def transform(self, X, qid=None):
+        """The items scaled; with scale="query" by their own queries, qid=None being one."""
+        check_is_fitted(self, "centred_")
+        X = self._check(X, reset=False)
+        if self.centred_ and sparse.issparse(X):
+            refuse_too_large(*X.shape, "the dense items", "train on sparse items too")
+            X = X.toarray()
+        X = self._filled(X) if self.missing == "median" else X
+        if self.scale == "none":
+            return X
+        if self.scale == "standard":
+            return _scaled(X, self.mean_ if self.centred_ else None, self.deviation_)
+        return self._scaled_by_query(X, Queries.from_labels(qid, X.shape[0]))
+
+    def fit_transform(self, X, y=None, *, qid=None):
+        return self.fit(X, y, qid=qid).transform(X, qid)
+
+    def _check(self, X, *, reset: bool):
+        X = validate_data(
+            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
+        )
+        if self.missing == "refuse":
+            refuse_non_finite(X, "X")
+        return X
+
+    def _filled(self, X):
+        values, columns = (X.data, X.indices) if sparse.issparse(X) else (X, None)
+        absent = np.isnan(values)
+        if not absent.any():
+            return X
+        X = X.copy()
+        if columns is None:
+            X[absent] = self.fill_[np.nonzero(absent)[1]]
+        else:
+            X.data[absent] = self.fill_[columns[absent]]
+        return X
+
+    def _scaled_by_query(self, X, queries: Queries):
+        blocks = []
+        for items in queries:
+            mean, deviation = _mean_and_deviation(X[items])
+            blocks.append(_scaled(X[items], mean if self.centred_ else None, deviation))
+        stacked = sparse.vstack(blocks, format="csr") if sparse.issparse(X) else np.vstack(blocks)
+        return stacked[np.argsort(queries.order)]
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self.missing != "refuse"
+        return tags
+
+
+def _mean_and_deviation(X) -> tuple[np.ndarray, np.ndarray]:
+    """Of every feature, nan left out; a deviation of 1 where the feature is constant."""
+    if sparse.issparse(X):
+        mean = np.asarray(X.mean(axis=0)).ravel()
+        square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
+        deviation, size = np.sqrt(np.maximum(square - mean**2, 0.0)), np.sqrt(square)
+    else:
+        present = ~np.isnan(X)
+        count = np.maximum(present.sum(axis=0), 1)
+        mean = np.where(present, X, 0.0).sum(axis=0) / count
+        centred = np.where(present, X - mean, 0.0)
+        deviation = np.sqrt((centred**2).sum(axis=0) / count)
+        size = np.abs(np.where(present, X, 0.0)).max(axis=0, initial=0.0)
+    constant = deviation <= 1e-7 * size if sparse.issparse(X) else deviation <= 1e-14 * size
+    return mean, np.where(constant | (deviation == 0), 1.0, deviation)
+
+
+def _scaled(X, mean, deviation):
+    if sparse.issparse(X):
+        return sparse.csr_matrix(X.multiply(1.0 / deviation))
+    return (X if mean is None else X - mean) / deviation
+
+
+def _medians(X) -> np.ndarray:
+    """Of every feature's present values (zeros of a sparse matrix included), 0 where none is."""
+    medians = np.zeros(X.shape[1])
+    columns = X.tocsc() if sparse.issparse(X) else X
+    for j in range(X.shape[1]):
+        x = columns[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
+        present = x[~np.isnan(x)]
+        medians[j] = np.median(present) if len(present) else 0.0
+    return medians

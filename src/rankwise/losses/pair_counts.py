@@ -1,0 +1,258 @@
+"""Pairs that two orders agree on, swap or tie: the counting behind the measures, in O(m log m).
+
+Items sorted by (y, s) have one inversion of s for each pair with y_i < y_j and s_i > s_j, so a
+merge sort that counts its inversions counts the swapped pairs, for any real scores, exactly in
+int64. Scores are finite floats, checked by the caller.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from numba import njit
+
+from rankwise.numerics.threads import run
+from rankwise.supervision.queries import Queries
+
+TIED_Y, TIED_S, TIED_BOTH, SWAPPED = range(4)
+
+# Measured: below _DIRECT items comparing all pairs beats sorting, below _INSERTION items insertion
+# beats merging; a block of _BLOCK values takes about a millisecond.
+_DIRECT = 64
+_INSERTION = 16
+_BLOCK = 65_536
+
+
+def sorted_within(values: np.ndarray, queries: Queries) -> np.ndarray:
+    """The items by query, and inside a query by ascending value: one argsort, one counting sort."""
+    by_value = np.argsort(values)
+    if len(queries) == 1:
+        return by_value
+    return _by_query(by_value, queries.codes, queries.starts)
+
+
+def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
+    """For each query and each column of S (m, k): the pairs tied in y, in s, in both, and swapped.
+
+    The result is int64 (q, k, 4), its last axis read with TIED_Y, TIED_S, TIED_BOTH and SWAPPED.
+    O(k m log m), in threads over blocks of queries and columns.
+    """
+    y, S = np.asarray(y, dtype=np.float64), np.ascontiguousarray(S, dtype=np.float64)
+    order = sorted_within(y, queries)
+    y_sorted = y[order]
+    counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
+    run(
+        [
+            partial(_count_block, y_sorted, S, order, queries.starts, *block, counts)
+            for block in _blocks(queries.starts, S.shape[1])
+        ]
+    )
+    return counts
+
+
+def _blocks(starts: np.ndarray, k: int) -> list[tuple[int, int, int, int]]:
+    """Ranges of queries and of columns that hold some _BLOCK values each, or one long column."""
+    m = starts[-1]
+    cuts = np.unique(np.searchsorted(starts, np.append(np.arange(0, m, max(1, _BLOCK // k)), m)))
+    blocks = []
+    for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
+        width = max(1, _BLOCK // int(starts[last] - starts[first]))
+        for column in range(0, k, width):
+            blocks.append((first, last, column, min(column + width, k)))
+    return blocks
+
+
+def concordant_pairs(
+    y: np.ndarray, S: np.ndarray, queries: Queries
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each query its pairs y_i ≠ y_j, int64 (q,), and how many of them each column of S (m, k)
+    puts in the order of y, float64 (q, k), a tied pair as ½. O(k m log m)."""
+    counts = pair_counts(y, S, queries)
+    tied_in_s_only = counts[..., TIED_S] - counts[..., TIED_BOTH]
+    pairs = all_pairs(queries.sizes) - counts[:, 0, TIED_Y]
+    return pairs, pairs[:, None] - counts[..., SWAPPED] - 0.5 * tied_in_s_only
+
+
+def all_pairs(sizes):
+    """The number of unordered pairs among as many items."""
+    return sizes * (sizes - 1) // 2
+
+
+def swapped_sums(y: np.ndarray, s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """Σ(v_i − v_j) and Σ(v_i − v_j)² over the pairs with y_i < y_j and s_i > s_j, in O(m log m)."""
+    order = np.lexsort((s, y))
+    return _merge_sums(s[order], v[order])
+
+
+def excess_sums(e: np.ndarray, epsilon: float) -> tuple[float, float]:
+    """Σ(d − ε) and Σ(d − ε)² over the unordered pairs with d = |e_i − e_j| > ε, in O(m log m)."""
+    return _excess_of_sorted(np.sort(e), float(epsilon))
+
+
+@njit(cache=True, nogil=True)
+def _by_query(by_value, codes, starts):
+    free = starts[:-1].copy()
+    order = np.empty_like(by_value)
+    for item in by_value:
+        order[free[codes[item]]] = item
+        free[codes[item]] += 1
+    return order
+
+
+@njit(cache=True, nogil=True)
+def _count_block(y, S, order, starts, first_query, last_query, first_column, last_column, counts):
+    """Count for a range of queries and columns; y comes sorted inside each query, S does not."""
+    largest = 0
+    for query in range(first_query, last_query):
+        largest = max(largest, starts[query + 1] - starts[query])
+    scores, spare = np.empty(largest), np.empty(largest)
+    for query in range(first_query, last_query):
+        start, stop = starts[query], starts[query + 1]
+        s, room = scores[: stop - start], spare[: stop - start]
+        for column in range(first_column, last_column):
+            for i in range(start, stop):
+                s[i - start] = S[order[i], column]
+            if stop - start <= _DIRECT:
+                _compare_all(y[start:stop], s, counts[query, column])
+            else:
+                _sort_and_count(y[start:stop], s, room, counts[query, column])
+
+
+@njit(cache=True, nogil=True)
+def _compare_all(y, s, counts):
+    tied_y = tied_s = tied_both = swapped = 0
+    for j in range(len(y)):
+        for i in range(j):
+            same_y, same_s = y[i] == y[j], s[i] == s[j]
+            tied_y += same_y
+            tied_s += same_s
+            tied_both += same_y & same_s
+            swapped += (not same_y) & (s[i] > s[j])
+    counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
+
+
+@njit(cache=True, nogil=True)
+def _sort_and_count(y, s, room, counts):
+    """The same from sorted y. Sorts s, first inside each tie of y so that no tie has inversions."""
+    m = len(y)
+    tied_y = tied_both = run_y = run_both = start = 0
+    for stop in range(1, m + 1):
+        if stop == m or y[stop] != y[start]:
+            if stop - start > 1:
+                _sort_counting(s[start:stop], room[start:stop])
+            start = stop
+    for i in range(1, m):
+        same_y = y[i] == y[i - 1]
+        run_y = run_y + 1 if same_y else 0
+        run_both = run_both + 1 if same_y and s[i] == s[i - 1] else 0
+        tied_y += run_y
+        tied_both += run_both
+    swapped = _sort_counting(s, room)
+    tied_s = run_s = 0
+    for i in range(1, m):
+        run_s = run_s + 1 if s[i] == s[i - 1] else 0
+        tied_s += run_s
+    counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
+
+
+@njit(cache=True, nogil=True)
+def _sort_counting(s, room):
+    """Merge sort s in place and return the number of its inversions i < j, s_i > s_j."""
+    m = len(s)
+    inversions = 0
+    for low in range(0, m, _INSERTION):
+        for i in range(low + 1, min(low + _INSERTION, m)):
+            x, j = s[i], i
+            while j > low and s[j - 1] > x:
+                s[j] = s[j - 1]
+                j -= 1
+            s[j] = x
+            inversions += i - j
+    source, target = s, room
+    width, sorted_in_room = _INSERTION, False
+    while width < m:
+        for low in range(0, m, 2 * width):
+            middle, high = min(low + width, m), min(low + 2 * width, m)
+            inversions += _merge_counting(source, target, low, middle, high)
+        source, target = target, source
+        width, sorted_in_room = 2 * width, not sorted_in_room
+    if sorted_in_room:
+        _copy(room, s, 0, 0, m)
+    return inversions
+
+
+@njit(cache=True, nogil=True)
+def _merge_counting(source, target, low, middle, high):
+    """Without branches on the data: an unpredictable branch costs more than the merge itself."""
+    if middle == high or source[middle - 1] <= source[middle]:
+        _copy(source, target, low, low, high - low)
+        return 0
+    inversions = 0
+    i, j, k = low, middle, low
+    while i < middle and j < high:
+        left, right = source[i], source[j]
+        swap = right < left
+        target[k] = right if swap else left
+        inversions += middle - i if swap else 0
+        j += swap
+        i += not swap
+        k += 1
+    _copy(source, target, i, k, middle - i)
+    _copy(source, target, j, k + middle - i, high - j)
+    return inversions
+
+
+@njit(cache=True, nogil=True)
+def _copy(source, target, i, k, length):
+    for step in range(length):
+        target[k + step] = source[i + step]
+
+
+@njit(cache=True, nogil=True)
+def _include(x, count, mean, spread):
+    """One more value in a running count, mean and Σ(x − mean)², free of cancellation."""
+    count += 1
+    step = x - mean
+    mean += step / count
+    return count, mean, spread + step * (x - mean)
+
+
+@njit(cache=True, nogil=True)
+def _merge_sums(s, v):
+    """Merge from the top, so that the values swapped with an item are gathered by adding alone."""
+    m = len(s)
+    s_next, v_next = np.empty_like(s), np.empty_like(v)
+    total, squares, width = 0.0, 0.0, 1
+    while width < m:
+        for low in range(0, m, 2 * width):
+            middle, high = min(low + width, m), min(low + 2 * width, m)
+            i, j = middle - 1, high - 1
+            count, mean, spread = 0, 0.0, 0.0
+            for k in range(high - 1, low - 1, -1):
+                if j < middle or (i >= low and s[i] > s[j]):
+                    s_next[k], v_next[k] = s[i], v[i]
+                    count, mean, spread = _include(v[i], count, mean, spread)
+                    i -= 1
+                else:
+                    s_next[k], v_next[k] = s[j], v[j]
+                    gap = mean - v[j]
+                    total += count * gap
+                    squares += spread + count * gap * gap
+                    j -= 1
+        s, s_next, v, v_next = s_next, s, v_next, v
+        width *= 2
+    return total, squares
+
+
+@njit(cache=True, nogil=True)
+def _excess_of_sorted(e, epsilon):
+    total, squares = 0.0, 0.0
+    count, mean, spread = 0, 0.0, 0.0
+    for x in e:
+        while x - e[count] > epsilon:
+            count, mean, spread = _include(e[count], count, mean, spread)
+        gap = x - epsilon - mean
+        total += count * gap
+        squares += spread + count * gap * gap
+    return total, squares

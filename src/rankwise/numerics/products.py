@@ -1,0 +1,126 @@
+"""Φ w and Φᵀ g for a data matrix Φ, in double precision without a copy or a transpose of Φ.
+
+O(nnz) each, on all cores. Rows are cut into blocks whose number depends on the data alone, so the
+results do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+from numba import njit, uintp
+from scipy import sparse
+
+from rankwise.numerics.threads import run
+
+MAX_BLOCKS = 16
+BLOCK_ENTRIES = 100_000
+
+
+class Products:
+    """The two products of one matrix: dense or CSR, float32 or float64, or a linear operator."""
+
+    def __init__(self, phi):
+        self.shape = phi.shape
+        if sparse.issparse(phi):
+            self._matrix = _SparseRows(phi)
+        else:
+            self._matrix = _DenseRows(phi) if isinstance(phi, np.ndarray) else _Operator(phi)
+        self._blocks = list(pairwise(self._matrix.edges()))
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Φ w, (m,)."""
+        out = np.empty(self.shape[0])
+        run([partial(self._matrix.scores, low, high, w, out) for low, high in self._blocks])
+        return out
+
+    def pullback(self, g: np.ndarray) -> np.ndarray:
+        """Φᵀ g, (n,)."""
+        parts = run([partial(self._matrix.pullback, low, high, g) for low, high in self._blocks])
+        total = parts[0]
+        for part in parts[1:]:
+            total += part
+        return total
+
+
+class _SparseRows:
+    def __init__(self, X):
+        self._arrays = (X.data, X.indices, X.indptr)
+        self._shape, self._nnz = X.shape, X.nnz
+
+    def edges(self) -> list[int]:
+        """Row numbers that cut the matrix into blocks of equally many entries."""
+        m, n = self._shape
+        cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
+        return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
+
+    def scores(self, low, high, w, out):
+        _multiply_rows(*self._arrays, low, high, w, out)
+
+    def pullback(self, low, high, g):
+        return _add_rows(*self._arrays, low, high, g, self._shape[1])
+
+
+class _DenseRows:
+    """Float64 goes to BLAS as it is, anything else a few rows at a time in double precision."""
+
+    def __init__(self, X: np.ndarray):
+        self._X = X
+        self._step = len(X) if X.dtype == np.float64 else BLOCK_ENTRIES // max(1, X.shape[1]) + 1
+
+    def edges(self) -> list[int]:
+        m, n = self._X.shape
+        return np.linspace(0, m, min(_n_blocks(m * n, n), max(m, 1)) + 1).astype(int).tolist()
+
+    def scores(self, low, high, w, out):
+        for a, b in self._steps(low, high):
+            np.matmul(self._X[a:b].astype(np.float64, copy=False), w, out=out[a:b])
+
+    def pullback(self, low, high, g):
+        total = np.zeros(self._X.shape[1])
+        for a, b in self._steps(low, high):
+            total += g[a:b] @ self._X[a:b].astype(np.float64, copy=False)
+        return total
+
+    def _steps(self, low, high):
+        return pairwise([*range(low, high, max(1, self._step)), high])
+
+
+class _Operator:
+    def __init__(self, phi):
+        self._phi = phi
+
+    def edges(self) -> list[int]:
+        return [0, self._phi.shape[0]]
+
+    def scores(self, low, high, w, out):
+        out[low:high] = self._phi @ w
+
+    def pullback(self, _low, _high, g):
+        return np.asarray(self._phi.T @ g)
+
+
+def _n_blocks(n_entries: int, n_columns: int) -> int:
+    """Few blocks where Φᵀ g would need many long partial sums."""
+    return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
+
+
+@njit(cache=True, nogil=True)
+def _multiply_rows(data, indices, indptr, low, high, w, out):
+    for row in range(low, high):
+        total = 0.0
+        for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
+            total += data[k] * w[uintp(indices[k])]
+        out[row] = total
+
+
+@njit(cache=True, nogil=True)
+def _add_rows(data, indices, indptr, low, high, g, n):
+    total = np.zeros(n)
+    for row in range(low, high):
+        value = g[row]
+        for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
+            total[uintp(indices[k])] += data[k] * value
+    return total

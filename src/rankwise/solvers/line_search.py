@@ -1,0 +1,124 @@
+"""Line search through the predictions alone: O(m log m) a point, no product with the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from rankwise.losses.hinge import Evaluation, Risk
+
+EPSILON = float(np.finfo(float).eps)
+PATIENCE = 4
+"""So many times more points are tried while none is better than the origin."""
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """A point w with its predictions p = Φ w, and J = R(p) + alpha‖w‖² there."""
+
+    w: np.ndarray
+    p: np.ndarray
+    risk: Evaluation
+    objective: float
+
+    @classmethod
+    def at(cls, w: np.ndarray, p: np.ndarray, risk: Risk, alpha: float) -> Iterate:
+        evaluation = risk.at(p)
+        return cls(w, p, evaluation, evaluation.value + alpha * float(w @ w))
+
+
+@dataclass(frozen=True)
+class RayPoint:
+    """The objective and its derivative at step s of a ray, and the line that bounds R below."""
+
+    step: float
+    objective: float
+    slope: float
+    risk_slope: float
+    risk: Evaluation
+
+
+class Ray:
+    """J(w + s·d) for s ≥ 0, where Φ(w + s·d) = p + s·Φd costs nothing but a sum."""
+
+    def __init__(self, risk: Risk, alpha: float, origin: Iterate, d: np.ndarray, d_p: np.ndarray):
+        self._risk, self._origin, self._d, self._d_p = risk, origin, d, d_p
+        self._quadratic = alpha * np.array([origin.w @ origin.w, 2 * (origin.w @ d), d @ d])
+
+    def at(self, step: float) -> RayPoint:
+        evaluation = self._risk.at(self._origin.p + step * self._d_p) if step else self._origin.risk
+        constant, linear, square = self._quadratic
+        risk_slope = float(evaluation.gradient @ self._d_p)
+        return RayPoint(
+            step,
+            float(evaluation.value + constant + step * (linear + step * square)),
+            float(risk_slope + linear + 2 * step * square),
+            risk_slope,
+            evaluation,
+        )
+
+    def iterate(self, point: RayPoint) -> Iterate:
+        w = self._origin.w + point.step * self._d
+        return Iterate(w, self._origin.p + point.step * self._d_p, point.risk, point.objective)
+
+    def minimise(
+        self, accuracy: float, *, flat: float = 0.0, max_points: int = 12
+    ) -> tuple[RayPoint, RayPoint]:
+        """The best point found, and the first trial at step 1.
+
+        Brackets the minimum, then narrows the bracket by cubic steps (fast where J is smooth) in
+        turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
+        bound, less its rounding error, also certifies the end: no point of the ray is better by
+        more than `accuracy`. A search that has found no decrease yet may go on for longer. A trial
+        whose slope is below `flat` of the first is taken at once.
+        """
+        left = origin = self.at(0.0)
+        trial = self.at(1.0)
+        if abs(trial.slope) <= flat * abs(left.slope) and trial.objective < left.objective:
+            return trial, trial
+        right, points = trial, 1
+        while right.slope < 0 and points < max_points:
+            left, right, points = right, self.at(2 * right.step), points + 1
+        best = min(left, right, key=lambda point: point.objective)
+        while left.slope < 0 < right.slope and points < (
+            PATIENCE * max_points if best is origin else max_points
+        ):
+            step, bound = self._tangent_minimum(left, right)
+            width = right.step - left.step
+            rise = width * max(-left.risk_slope, right.slope)
+            if best.objective - bound + EPSILON * (right.objective + rise) <= accuracy:
+                break
+            if points % 2:
+                step = _cubic_step(left, right)
+            step = float(np.clip(step, left.step + 1e-3 * width, right.step - 1e-3 * width))
+            middle, points = self.at(step), points + 1
+            best = min(best, middle, key=lambda point: point.objective)
+            left, right = (middle, right) if middle.slope < 0 else (left, middle)
+        return best, trial
+
+    def _tangent_minimum(self, left: RayPoint, right: RayPoint) -> tuple[float, float]:
+        """Where the larger of both tangents of R, plus alpha‖·‖², is least; and how little."""
+        constant, linear, square = self._quadratic
+
+        def bound(tangent, step):
+            risk = tangent.risk.value + tangent.risk_slope * (step - tangent.step)
+            return risk + constant + step * (linear + step * square)
+
+        gap = bound(left, right.step) - bound(right, right.step)
+        bend = left.risk_slope - right.risk_slope
+        step = right.step - gap / bend if bend < 0 else 0.5 * (left.step + right.step)
+        if square > 0:
+            for tangent, low, high in ((left, left.step, step), (right, step, right.step)):
+                free = -(tangent.risk_slope + linear) / (2 * square)
+                if low < free < high:
+                    return free, bound(tangent, free)
+        return step, bound(left, step)
+
+
+def _cubic_step(left: RayPoint, right: RayPoint) -> float:
+    """The minimum of the cubic with the ends' values and slopes."""
+    width = right.step - left.step
+    z = 3 * (left.objective - right.objective) / width + left.slope + right.slope
+    root = np.sqrt(max(z * z - left.slope * right.slope, 0.0))
+    return right.step - width * (right.slope + root - z) / (right.slope - left.slope + 2 * root)
