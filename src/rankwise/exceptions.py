@@ -34,6 +34,10 @@ class InvalidKernel(ValueError):
     """A precomputed kernel that is asymmetric or indefinite beyond rounding."""
 
 
+class MissingRequirement(ValueError):
+    """A solver was given a matrix or a risk that does not offer what the solver requires."""
+
+
 class TooLarge(ValueError):
     """A dense matrix that would not fit in memory; the message says how large it would be."""
 

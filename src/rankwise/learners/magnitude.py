@@ -15,7 +15,7 @@ from rankwise.losses.least_squares import PairwiseScores
 from rankwise.metrics import pair_cost
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solution import CONVERGED, INTERRUPTED, MAX_ITER
+from rankwise.solvers.solver import CONVERGED, INTERRUPTED, MAX_ITER
 from rankwise.spaces.kernels import check_kernel, kernel_matrix
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_positive, check_scores, check_weights

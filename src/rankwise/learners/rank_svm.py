@@ -15,7 +15,7 @@ from rankwise.losses.least_squares import PairwisePreferences
 from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solution import CONVERGED, INTERRUPTED, Solution
+from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.cholesky_space import CholeskySpace
 from rankwise.spaces.kernels import check_kernel
 from rankwise.spaces.space import ReducedSpace

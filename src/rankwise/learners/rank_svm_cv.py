@@ -19,7 +19,7 @@ from rankwise.learners.rank_svm import (
 from rankwise.losses.hinge import NoPreference, risk_of_scores
 from rankwise.model_selection.scoring import Folds, score_folds
 from rankwise.numerics.products import Products
-from rankwise.solvers.solution import INTERRUPTED, Solution
+from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_items, check_scores
 

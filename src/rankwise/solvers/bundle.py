@@ -16,7 +16,7 @@ from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.cutting_planes import CuttingPlanes
 from rankwise.solvers.line_search import Iterate, Ray
-from rankwise.solvers.solution import (
+from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,

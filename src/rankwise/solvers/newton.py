@@ -12,7 +12,7 @@ from rankwise.losses.hinge import Risk
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.line_search import Iterate, Ray
-from rankwise.solvers.solution import (
+from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,

@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 from scipy import sparse
 
-from rankwise.solvers.solution import (
+from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,

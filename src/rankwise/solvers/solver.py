@@ -1,11 +1,15 @@
-"""What every iterative solver returns, and the progress it prints on the way."""
+"""The seam of all solvers: what one requires, how it is prepared, and the solution it returns."""
 
 from __future__ import annotations
 
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 import numpy as np
+
+from rankwise.exceptions import MissingRequirement
 
 CONVERGED, MAX_ITER, INTERRUPTED = "converged", "max_iter", "interrupted"
 
@@ -14,16 +18,46 @@ CONVERGED, MAX_ITER, INTERRUPTED = "converged", "max_iter", "interrupted"
 class Solution:
     """The best point found: ``objective − gap`` is a lower bound of the minimum.
 
-    ``status`` is "converged", "max_iter" or "interrupted"; ``history`` holds one objective, one
-    gap and the seconds since the start for every iteration.
+    ``w`` holds the coefficients. ``status`` is "converged", "max_iter" or "interrupted".
+    ``history`` holds one objective, one gap and the seconds since the start for each iteration.
+    Solvers in closed form do not evaluate the objective: theirs is None, with a gap of 0.
     """
 
     w: np.ndarray
-    status: str
-    objective: float
-    gap: float
-    n_iter: int
-    history: dict[str, np.ndarray]
+    status: str = CONVERGED
+    objective: float | None = None
+    gap: float = 0.0
+    n_iter: int = 1
+    history: dict[str, np.ndarray] = field(default_factory=dict)
+
+
+class Solver(ABC):
+    """Minimises risk(Φ w) + alpha‖w‖² for one alpha after another.
+
+    The constructor does what serves every alpha (it factorises, or copies nothing). `requires`
+    names what the matrix and the risk must offer; both list what they have in `offers`.
+    """
+
+    name: ClassVar[str]
+    requires: ClassVar[frozenset[str]] = frozenset()
+
+    @classmethod
+    def check(cls, *parts: object) -> None:
+        """MissingRequirement, naming what is missing, unless the parts offer all that is required."""
+        offered: frozenset[str] = frozenset().union(
+            *(getattr(part, "offers", frozenset()) for part in parts)
+        )
+        missing = sorted(cls.requires - offered)
+        if missing:
+            names = ", ".join(getattr(part, "name", type(part).__name__) for part in parts)
+            raise MissingRequirement(
+                f"solver {cls.name!r} requires {' and '.join(missing)}, which {names} "
+                f"{'do' if len(parts) > 1 else 'does'} not offer."
+            )
+
+    @abstractmethod
+    def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
+        """The minimiser for one alpha, from `start` (zero if None) where the solver iterates."""
 
 
 @dataclass

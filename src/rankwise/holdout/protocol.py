@@ -1,0 +1,52 @@
+"""The seam between learners and everything that judges them: predictions for held-out items.
+
+Model selection and evaluation use only this class. Shapes: m items, a alphas, k outputs.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+
+from rankwise.supervision.supervision import Supervision
+
+Alphas = Sequence[float] | np.ndarray
+
+
+class HeldOut(ABC):
+    """Predictions for items by models that were trained without them, for any alphas.
+
+    Every prediction equals that of a refit without the held-out items, with the same alpha. A
+    member has to provide `without`; the other methods call it once per hold-out unless the member
+    knows a cheaper way.
+    """
+
+    supervision: Supervision
+
+    @property
+    def n_items(self) -> int:
+        return self.supervision.n_items
+
+    @abstractmethod
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        """(a, |items|, k) predictions for `items` by the models trained without all of them."""
+
+    def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
+        """(a, m, k) every item predicted without its whole group; groups cover all items once."""
+        out = np.empty((len(alphas), self.n_items, self.supervision.n_outputs))
+        for items in groups:
+            out[:, items] = self.without(items, alphas)
+        return out
+
+    def leave_each_out(self, alphas: Alphas) -> np.ndarray:
+        """(a, m, k) every item predicted by the models trained without it."""
+        return self.leave_groups_out(list(np.arange(self.n_items)[:, None]), alphas)
+
+    def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
+        """(a, p, 2, k) both items of each pair predicted by the models trained without both."""
+        out = np.empty((len(alphas), *pairs.shape, self.supervision.n_outputs))
+        for row, pair in enumerate(pairs):
+            out[:, row] = self.without(pair, alphas)
+        return out
