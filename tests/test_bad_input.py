@@ -5,7 +5,6 @@ import pytest
 from scipy import sparse
 
 from rankwise import RLS, KernelMap, MPRankCV, Preferences, RankRLS, RankRLSCV, SVRank, TooLarge
-from rankwise.learners import rank_rls
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))
@@ -46,9 +45,8 @@ def test_values_that_are_not_finite(learner, value, word):
 
 @pytest.mark.parametrize("value", [np.nan, np.inf])
 @pytest.mark.parametrize("parameters", [{}, {"ties": "drop"}, {"query_weight": "queries"}])
-def test_values_that_are_not_finite_among_much_data(monkeypatch, value, parameters):
-    """Met in the sums, also where their item has no weight, no partner or no preference."""
-    monkeypatch.setattr(rank_rls, "MUCH_DATA", 1)
+def test_values_that_are_not_finite_are_refused_in_any_item(value, parameters):
+    """Also if the item has no weight, no partner or no preference."""
     alone = np.r_[np.zeros(11), 1]
     for row, qid, weight in ((7, None, None), (11, alone, None), (0, None, alone + 0.5)):
         if weight is not None:
@@ -195,7 +193,7 @@ def test_precomputed_kernel_of_other_items():
 
 
 def test_matrices_that_do_not_fit_in_memory(monkeypatch):
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 10_000)
+    monkeypatch.setattr("rankwise.validation.available_memory", lambda: 10_000)
     items = np.random.default_rng(0).normal(size=(1000, 4))
     for learner in (RankRLS(kernel="rbf"), RLS(kernel="rbf"), RankRLSCV([1.0], kernel="rbf")):
         with refused(r"1000 x 1000 would take 0\.0 GB.*basis=", TooLarge):
@@ -215,7 +213,7 @@ def test_matrices_that_do_not_fit_in_memory(monkeypatch):
 def test_predicting_many_items_does_not_need_the_whole_kernel(monkeypatch):
     """The kernel between new and training items is refused, or cut, where it would not fit."""
     model = RankRLS(kernel="rbf").fit(X, Y)
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 10_000)
+    monkeypatch.setattr("rankwise.validation.available_memory", lambda: 10_000)
     many = np.zeros((5000, 3))
     try:
         assert np.isfinite(model.predict(many)).all()

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankwise import RLS, RankRLS
-from rankwise.holdout import blocks
+from rankwise.holdout import block_systems as blocks
 from rankwise.numerics.rational_interpolation import interpolate_alphas
 
 GRID = 2.0 ** np.arange(-15, 16)
@@ -61,6 +61,11 @@ SPECTRA = {
 }
 
 
+def leave_queries_out(model, alphas):
+    problem = model.training_problem
+    return problem.leave_groups_out(list(problem.supervision.queries), alphas)
+
+
 @pytest.mark.parametrize("cost", MAKES)
 @pytest.mark.parametrize("spectrum", SPECTRA)
 @pytest.mark.parametrize("n", [5, 30])
@@ -74,7 +79,7 @@ def test_whole_grids_equal_refitting(cost, spectrum, n):
     y = rng.integers(0, 5, size=(len(qid), 2)).astype(float)
     qid, weight = qid[shuffled], rng.uniform(0.2, 2, len(qid))
     model = make(1.0).fit(X, y, qid=qid, sample_weight=weight)
-    found = model._leave_groups_out(list(model._supervision.queries), GRID)
+    found = leave_queries_out(model, GRID)
     for i in (0, 7, 15, 22, 30):
         for query in (0, 1, 33):
             held = qid == query
@@ -90,7 +95,8 @@ def test_the_ways_through_the_blocks_agree(monkeypatch):
     qid = np.repeat(np.arange(20), 10)
     X[qid == 4] *= 30
     model = RankRLS().fit(X, y, qid=qid)
-    groups = list(model._supervision.queries)
+    problem = model.training_problem
+    groups = list(problem.supervision.queries)
     calls = []
     solve = blocks._solve_blocks
 
@@ -99,13 +105,15 @@ def test_the_ways_through_the_blocks_agree(monkeypatch):
         return solve(spectrum, chosen, diagonals, *rest)
 
     monkeypatch.setattr(blocks, "_solve_blocks", counted)
-    few = model._leave_groups_out(groups, GRID)
+    few = problem.leave_groups_out(groups, GRID)
     assert calls[0][0] == 20 and calls[0][1] < 20
     assert calls[1] == (1, 31)
     monkeypatch.setattr(blocks, "MOST_LEVERAGE", 1e-9)
-    each = model._leave_groups_out(groups, GRID)
+    each = problem.leave_groups_out(groups, GRID)
     assert calls[-1] == (20, 31)
-    one_by_one = np.concatenate([model._leave_groups_out(groups, [a]) for a in GRID])
+    one_by_one = np.concatenate(
+        [model.training_problem.leave_groups_out(groups, [a]) for a in GRID]
+    )
     assert_allclose(few, each, rtol=1e-8, atol=1e-10)
     assert_allclose(few, one_by_one, rtol=1e-8, atol=1e-10)
 
@@ -114,7 +122,7 @@ def test_nothing_to_learn_from():
     qid = np.repeat(np.arange(3), 4)
     X, y = np.ones((12, 2)), np.arange(12.0)
     model = RankRLS().fit(X, y, qid=qid)
-    assert_allclose(model._leave_groups_out(list(model._supervision.queries), GRID), 0.0)
+    assert_allclose(leave_queries_out(model, GRID), 0.0)
 
 
 @pytest.mark.parametrize("span", [20, 160, 300])
@@ -125,7 +133,7 @@ def test_alphas_that_lie_far_apart(span):
     T = interpolate_alphas(alphas, 1.0, 100.0)[1]
     assert np.isfinite(T).all()
     model = RankRLS().fit(X, y, qid=qid)
-    found = model._leave_groups_out(list(model._supervision.queries), alphas)
+    found = leave_queries_out(model, alphas)
     for alpha, values in zip(alphas, found[..., 0]):
         if alpha < 1e200:
             assert_allclose(values, RankRLS(alpha).fit(X, y, qid=qid).leave_query_out(), rtol=1e-6)

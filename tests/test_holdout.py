@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from rankwise import RLS, Preferences, RankRLS
-from rankwise.learners.quadratic import pairs_within
-from rankwise.losses.least_squares import PairwiseScores
 from rankwise.supervision.queries import Queries
+from rankwise.supervision.scored_items import ScoredItems, pairs_within
 
 M = 12
 COSTS = {
@@ -96,7 +95,7 @@ def assert_close(found, expected):
 @pytest.mark.parametrize("weights", [None, "some zero", "real"])
 def test_hold_outs_equal_refitting(cost, space, queries, weights, monkeypatch):
     # what stays may hold no preference in some output: the zero model, not an error
-    monkeypatch.setattr(PairwiseScores, "check", lambda self: None)
+    monkeypatch.setattr(ScoredItems, "check", lambda self: None)
     seed = crc32(f"{cost} {space} {queries} {weights}".encode()) % 1000
     k = 1 + seed % 2
     setting = {"queries": queries, "weights": weights, "k": k, "seed": seed}
@@ -152,7 +151,9 @@ def test_whole_grid_without_queries_of_many_sizes():
     qid = rng.choice(["a", "b", "c", "d", "e", "f"], m, p=[0.4, 0.3, 0.1, 0.1, 0.06, 0.04])
     for make in (RankRLS, RLS):
         model = make().fit(X, y, qid=qid)
-        found = model._leave_groups_out(list(model._supervision.queries), alphas)
+        found = model.training_problem.leave_groups_out(
+            list(model.training_problem.supervision.queries), alphas
+        )
         for i in (0, 5, 12):
             for label in "abcdef":
                 held = qid == label

@@ -186,8 +186,7 @@ def test_folds_share_no_memory_and_keep_none():
     assert peak < 5 * before.nbytes
 
 
-def test_maps_that_someone_holds_are_not_written_over(monkeypatch):
-    monkeypatch.setattr(complement, "SMALL", 1)
+def test_maps_that_someone_holds_are_not_written_over():
     mapped = KernelMap("rbf", basis=BASIS).fit(X)
     at_once = list(mapped.folds(6))
     views = []
@@ -207,7 +206,7 @@ def test_row_by_row_equals_by_blocks(monkeypatch, few, order):
     monkeypatch.setattr(complement, "BLOCK", 500)
     N, F = RNG.normal(size=(9, 3)), np.asarray(RNG.normal(size=(40, 9)), order=order)
     rows = RNG.permutation(40)[:33]
-    found = complement.Complement(N).of(F, rows, complement.Memory())
+    found = complement.OrthogonalComplement(N).of(F, rows)
     Q = np.linalg.qr(N)[0]
     left = F[rows] @ (np.eye(9) - Q @ Q.T)
     assert found.shape == (33, 6)

@@ -6,9 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from rankwise.losses.least_squares import PairwisePreferences, PairwiseScores, PointwiseScores
+from rankwise.losses.quadratic_loss import PointwiseLoss
 from rankwise.supervision.preferences import Preferences
-from rankwise.supervision.queries import Queries
+from tests.problems import compared, quadratic_of, scored
 
 from . import reference
 
@@ -44,9 +44,8 @@ def test_scores_equal_enumerated_pairs(loss, ties, by_query, rng):
     weight = rng.choice([0.0, 1.0, 2.0, 0.3], m)
     pairs = reference.enumerate_pairs(y, qid, weight, loss, ties, by_query)
     L, b = reference.laplacian_and_target(pairs, m)
-    queries = Queries.from_labels(qid, m)
-    scores = PairwiseScores(y[:, None], queries, weight, loss, ties, by_query)
-    assert_same(scores.quadratic(), L, b, rng)
+    query_weight = "queries" if by_query else "pairs"
+    assert_same(quadratic_of(scored(y, qid, weight), loss, ties, query_weight), L, b, rng)
 
 
 @pytest.mark.parametrize("loss", ["magnitude", "unit", "relative"])
@@ -61,23 +60,21 @@ def test_preferences_equal_their_incidence_matrix(loss, rng):
     squared = w / y**2 if loss == "relative" else w
     L, b = reference.laplacian_and_target(zip(winner, loser, z, squared), m)
     given_pairs = Preferences(winner, loser, y, w)
-    queries = Queries.from_labels(None, m)
-    supervision = PairwisePreferences(given_pairs, queries, np.ones(m), loss)
-    assert_same(supervision.quadratic(), L, b, rng)
+    assert_same(quadratic_of(compared(given_pairs, m), loss), L, b, rng)
 
 
 def test_pointwise_is_diagonal(rng=None):
     rng = np.random.default_rng(0)
     y, weight = rng.normal(size=6), rng.uniform(0, 2, 6)
-    scores = PointwiseScores(y[:, None], Queries.from_labels(None, 6), weight)
-    assert_same(scores.quadratic(), np.diag(weight), weight * y, rng)
+    quadratic = PointwiseLoss().quadratic(scored(y, None, weight))
+    assert_same(quadratic, np.diag(weight), weight * y, rng)
 
 
 def test_large_gram_in_chunks_and_threads():
     rng = np.random.default_rng(1)
     m, n = 20_000, 30
     X, y, qid = rng.normal(size=(m, n)), rng.normal(size=m), rng.integers(0, 700, m)
-    quadratic = PairwiseScores(y[:, None], Queries.from_labels(qid, m), np.ones(m)).quadratic()
+    quadratic = quadratic_of(scored(y, qid))
     gram, _ = quadratic.laplacian.gram(X, quadratic.target)
     expected = np.zeros((n, n))
     for query in range(700):
@@ -95,8 +92,7 @@ def test_whole_queries_taken_alone(loss, ties, rng):
     m = int(rng.integers(2, 20))
     y, weight = rng.integers(0, 3, m).astype(float), rng.uniform(0.1, 2, m)
     qid = rng.integers(0, 4, m)
-    queries = Queries.from_labels(qid, m)
-    laplacian = PairwiseScores(y[:, None], queries, weight, loss, ties, True).quadratic().laplacian
+    laplacian = quadratic_of(scored(y, qid, weight), loss, ties, "queries").laplacian
     items = rng.permutation(np.flatnonzero(np.isin(qid, [qid[0], 2])))
     R = laplacian.factor(np.eye(m))[np.ix_(items, items)]
     np.testing.assert_allclose(laplacian.take(items).factor(np.eye(len(items))), R, atol=1e-12)

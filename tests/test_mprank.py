@@ -114,7 +114,7 @@ class TestLeavePairOut:
             if i != j:
                 means[i, j] = (X @ Ridge(M / (2 * C)).fit(X[rest], Y[rest]).coef_).mean()
         model = MPRank(C).fit(X, Y)
-        fit = model._least_squares()._decomposed()[0][1]
+        ((_, fit),) = model._least_squares().parts
         costs = proposition2(fit, M**2 / (2 * C), means)
         assert_allclose(costs.sum() / (M * (M - 1)), model.pairwise_loo())
 

@@ -13,6 +13,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from rankwise.exceptions import InvalidKernel
 from rankwise.learners.mprank import MPRank
 from rankwise.solvers.online import FeatureRows, KernelRows
+from rankwise.spaces.kernels import Kernel
 from tests import reference_magnitude as slow
 
 RNG = np.random.default_rng(5)
@@ -233,7 +234,7 @@ def test_refusals():
 def test_kept_rows_stay_within_the_limit():
     items = RNG.normal(size=(50, 2))
     for limit, kept in ((0, 0), (8 * 50 * 7, 7), (1e9, 50)):
-        source = KernelRows(items, "rbf", {"gamma": 1.0}, limit)
+        source = KernelRows(items, Kernel("rbf", 1.0), limit)
         for _ in range(2):
             rows = RNG.permutation(50)
             assert_allclose(source.rows(rows), rbf_kernel(items[rows], items, gamma=1.0))

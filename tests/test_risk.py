@@ -3,10 +3,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rankwise.losses.hinge import LOSSES, risk_of_preferences, risk_of_scores
+from rankwise.losses.losses_by_name import HINGE_LOSSES as LOSSES
 from rankwise.supervision.preferences import Preferences
-from rankwise.supervision.queries import Queries
 from tests import reference_svm as reference
+from tests.problems import risk_of_preferences, risk_of_scores
 
 POWER = {"hinge": 1, "squared_hinge": 2}
 
@@ -26,7 +26,7 @@ def both_risks(y, qid, loss):
     """The same risk twice: over scores, and over the explicit list of all pairs."""
     winner, loser, weight = reference.pair_list(y, qid)
     explicit = risk_of_preferences(Preferences(winner, loser, weight=weight), len(y), loss)
-    return risk_of_scores(y, Queries.from_labels(qid, len(y)), loss), explicit
+    return risk_of_scores(y, qid, loss), explicit
 
 
 @pytest.mark.parametrize("loss", LOSSES)
@@ -76,15 +76,15 @@ def test_predictions_far_from_zero_lose_no_digits_that_matter(loss):
 
 def test_queries_without_a_pair_do_not_count():
     y, p = np.array([0.0, 1.0, 5.0, 5.0, 2.0]), np.array([0.3, 0.1, 9.0, 3.0, 1.0])
-    with_idle = risk_of_scores(y, Queries.from_labels([0, 0, 1, 1, 2], 5), "hinge").at(p)
-    alone = risk_of_scores(y[:2], Queries.from_labels(None, 2), "hinge").at(p[:2])
+    with_idle = risk_of_scores(y, [0, 0, 1, 1, 2], "hinge").at(p)
+    alone = risk_of_scores(y[:2], None, "hinge").at(p[:2])
     assert with_idle.value == alone.value
     np.testing.assert_array_equal(with_idle.gradient, [*alone.gradient, 0, 0, 0])
 
 
 def test_a_single_score_level_in_every_query_is_refused():
     with pytest.raises(ValueError, match="no single preference"):
-        risk_of_scores(np.array([1.0, 1.0, 2.0]), Queries.from_labels([0, 0, 1], 3), "hinge")
+        risk_of_scores(np.array([1.0, 1.0, 2.0]), [0, 0, 1], "hinge")
 
 
 def test_weights_multiply_and_magnitudes_do_not():
@@ -99,7 +99,7 @@ def test_weights_multiply_and_magnitudes_do_not():
 @pytest.mark.parametrize("loss", LOSSES)
 def test_rounding_makes_no_risk_negative(loss):
     y = np.arange(30.0)
-    risk = risk_of_scores(y, Queries.from_labels(None, 30), loss)
+    risk = risk_of_scores(y, None, loss)
     for seed in range(50):
         p = (1 - 1e-9) * y + 1e-9 * np.random.default_rng(seed).random(30)
         assert risk.at(p).value >= 0

@@ -3,16 +3,14 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from rankwise.losses.hinge import risk_of_preferences, risk_of_scores
 from rankwise.numerics import products
 from rankwise.numerics.products import Products
-from rankwise.solvers import bundle, newton
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.cutting_planes import CuttingPlanes
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.supervision.preferences import Preferences
-from rankwise.supervision.queries import Queries
 from tests import reference_svm as reference
+from tests.problems import risk_of_preferences, risk_of_scores
 
 SOLVERS = {"hinge": BundleSolver, "squared_hinge": NewtonSolver}
 POWER = {"hinge": 1, "squared_hinge": 2}
@@ -26,7 +24,7 @@ def problem(seed=0, m=40, n=5, n_queries=3):
 
 
 def solver_for(X, y, qid, loss, solver=None):
-    risk = risk_of_scores(y, Queries.from_labels(qid, len(y)), loss)
+    risk = risk_of_scores(y, qid, loss)
     return (solver or SOLVERS[loss])(X, risk)
 
 
@@ -153,6 +151,8 @@ def test_running_out_of_iterations_is_reported(loss):
 
 
 class Interrupting:
+    offers = frozenset({"gradient", "curvature"})
+
     """A risk during whose k-th evaluation the user presses Ctrl-C."""
 
     def __init__(self, risk, k):
@@ -168,7 +168,7 @@ class Interrupting:
 @pytest.mark.parametrize("loss", SOLVERS)
 def test_an_interrupt_returns_the_best_so_far(loss):
     X, y, qid = problem(7)
-    risk = risk_of_scores(y, Queries.from_labels(qid, len(y)), loss)
+    risk = risk_of_scores(y, qid, loss)
     evaluations = {"hinge": 10, "squared_hinge": 5}[loss]  # past the first line search
     found = SOLVERS[loss](X, Interrupting(risk, evaluations)).solve(1e-4, tol=1e-12)
     assert found.status == "interrupted"
@@ -199,11 +199,6 @@ def test_features_of_very_different_scales_still_converge():
     X *= 10.0 ** np.arange(-2, 3)
     for loss in SOLVERS:
         assert solver_for(X, y, qid, loss).solve(1e-3, max_iter=2000).status == "converged"
-
-
-def test_solvers_say_what_they_require():
-    assert bundle.BundleSolver.requires == "gradient"
-    assert newton.NewtonSolver.requires == "curvature"
 
 
 @pytest.mark.parametrize("loss", SOLVERS)

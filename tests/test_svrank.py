@@ -12,7 +12,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.svrank import SVRank
-from rankwise.losses.epsilon_insensitive import risk_of_residuals
+from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.supervision.queries import Queries
 from tests import reference_magnitude as slow
 
@@ -39,7 +39,7 @@ QID = RNG.permutation([0] * 7 + [1] * 5 + [2] * 2 + [3])
 def test_value_and_gradient(data, epsilon, power):
     """On a grid of integers, where many pairs tie or lie at ε exactly."""
     p, y, qid, weight = (np.array(part, dtype=float) for part in data)
-    risk = risk_of_residuals(y, Queries.from_labels(qid, len(y)), weight, epsilon, power)
+    risk = residual_risk(y, Queries.from_labels(qid, len(y)), weight, epsilon, power)
     found = risk.at(p)
 
     def value(at):
@@ -56,7 +56,7 @@ def test_value_and_gradient(data, epsilon, power):
 @pytest.mark.parametrize("epsilon", [0.0, 0.7])
 def test_curvature(epsilon):
     weight, v = RNG.random(M) + 0.5, RNG.normal(size=M)
-    risk = risk_of_residuals(Y, Queries.from_labels(QID, M), weight, epsilon, 2)
+    risk = residual_risk(Y, Queries.from_labels(QID, M), weight, epsilon, 2)
     p, step = RNG.normal(size=M), 1e-6
     change = risk.at(p + step * v).gradient - risk.at(p - step * v).gradient
     assert_allclose(risk.at(p).curvature(v), change / (2 * step), atol=1e-6)

@@ -13,7 +13,7 @@ _HOME = {
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",
     "InvalidKernel": "exceptions",
-    "KernelMap": "spaces.nystrom_map",
+    "KernelMap": "learners.kernel_map",
     "MPRank": "learners.mprank",
     "MPRankCV": "learners.mprank_cv",
     "Preferences": "supervision.preferences",

@@ -9,9 +9,9 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from rankwise.exceptions import TooLarge
+from rankwise.numerics.memory import available_memory
 from rankwise.numerics.threads import run
-from rankwise.supervision.preferences import Preferences
-from rankwise.supervision.queries import Queries
 
 
 def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = True):
@@ -115,20 +115,6 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
     return weight
 
 
-def check_preferences(preferences, y, n_items: int) -> Preferences:
-    """Explicit preferences that fit n_items rows and stand in place of y."""
-    if not isinstance(preferences, Preferences):
-        raise ValueError(
-            f"preferences must be a rankwise.Preferences, got {type(preferences).__name__}."
-        )
-    if y is not None:
-        raise ValueError("give either y or preferences, not both.")
-    preferences.check_range(n_items)
-    if not len(preferences) or not preferences.weight.any():
-        raise ValueError("preferences hold no single preference with a positive weight.")
-    return preferences
-
-
 def check_positive(name: str, value, *, zero: bool = False) -> float:
     """A finite real number above zero (or not below it)."""
     if isinstance(value, numbers.Real) and not isinstance(value, bool):
@@ -169,12 +155,40 @@ def check_index(index, n_items: int, name: str = "index", repeats: bool = False)
     return array.astype(np.intp)
 
 
-def check_scored_queries(fitted_with_queries: bool, qid, n_items: int) -> Queries:
-    """Queries for `score`; a model fitted with queries refuses to be scored without them."""
-    if qid is None and fitted_with_queries:
-        raise ValueError(
-            "this model was fitted with queries, so score needs qid=: without it, items of "
-            "different queries would be compared silently. Inside a scikit-learn search call "
-            "sklearn.set_config(enable_metadata_routing=True) and pass qid to its fit."
+def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: int = 2) -> None:
+    """TooLarge if `copies` dense float64 matrices of that shape exceed the free memory."""
+    needed = 8 * rows * columns * copies
+    available = available_memory()
+    if available is not None and needed > available:
+        raise TooLarge(
+            f"{what} of {rows} x {columns} would take {8 * rows * columns / 1e9:.1f} GB "
+            f"({copies} copies are needed, {available / 1e9:.1f} GB are free): {way_out}."
         )
-    return Queries.from_labels(qid, n_items)
+
+
+def check_pairs(pairs, n_items: int) -> np.ndarray:
+    """(p, 2) row numbers of two different items each."""
+    pairs = np.asarray(pairs)
+    if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
+        raise ValueError(f"pairs must be an integer array (p, 2), got shape {pairs.shape}.")
+    outside = (pairs < 0) | (pairs >= n_items)
+    if outside.any():
+        row = int(np.argmax(outside.any(axis=1)))
+        raise ValueError(f"pairs[{row}] = {pairs[row]} is not within rows 0 to {n_items - 1}.")
+    if (pairs[:, 0] == pairs[:, 1]).any():
+        row = int(np.argmax(pairs[:, 0] == pairs[:, 1]))
+        raise ValueError(f"pairs[{row}] names item {pairs[row, 0]} twice.")
+    return pairs.astype(np.int64)
+
+
+def check_alphas(alphas, name: str = "alphas", each: str = "alpha") -> np.ndarray:
+    """A grid of positive numbers as a float array (a,)."""
+    try:
+        grid = np.atleast_1d(np.asarray(alphas, dtype=float))
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"{name} must hold positive numbers; got {alphas!r}.") from error
+    if grid.ndim != 1 or not len(grid):
+        raise ValueError(f"{name} must be a non-empty one-dimensional array.")
+    for value in grid:
+        check_positive(f"every {each} in {name}", float(value))
+    return grid

@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.graphs import LabelledGraph, candidate_graph
 from rankwise.io.sentences import Corpus, Pair, Sentence
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 
 def pairs_of(corpus) -> list[Pair]:

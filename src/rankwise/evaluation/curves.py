@@ -16,7 +16,7 @@ from rankwise.evaluation.folds import check_folds, checked_scores, judge, refitt
 from rankwise.evaluation.held_out import Refitting, held_out
 from rankwise.evaluation.progress import track
 from rankwise.io.atomic import write_atomically
-from rankwise.learners.quadratic import check_alphas
+from rankwise.validation import check_alphas
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.metrics import concordance

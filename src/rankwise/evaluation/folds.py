@@ -12,7 +12,6 @@ from rankwise.evaluation.held_out import HeldOut
 from rankwise.evaluation.progress import track
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance
-from rankwise.losses.least_squares import PointwiseScores
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.inputs import finite_vector
 from rankwise.model_selection.scoring import Folds
@@ -37,7 +36,7 @@ def checked_scores(y, qid) -> tuple[np.ndarray, Queries]:
 
 def resolve(cv, X, y: np.ndarray, queries: Queries, random_state) -> Folds:
     """The folds of `cv`; queries that a fold would split are an error that names one."""
-    folds = Folds(cv, X, PointwiseScores(y[:, None], queries, np.ones(len(y))), random_state)
+    folds = Folds(cv, queries, y[:, None], random_state=random_state)
     if len(queries) > 1:
         if folds.kind in ("leave-one-out", "leave-pair-out"):
             raise ValueError(f"cv={folds.kind!r} splits queries: use leave-query-out or folds.")

@@ -16,7 +16,7 @@ from rankwise.evaluation.held_out import Refitting
 from rankwise.evaluation.pairs import judge_pairs, pair_influence
 from rankwise.evaluation.progress import track
 from rankwise.exceptions import UndefinedMetric
-from rankwise.learners.quadratic import check_alphas
+from rankwise.validation import check_alphas
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
@@ -83,27 +83,20 @@ class _ClosedForm(_Scores):
     def __init__(self, est, X, y, queries: Queries, cv):
         self.qid = queries.codes if len(queries) > 1 else None
         self.scoring = None
+        self.est, self.X = clone(est), X
         if isinstance(est, RankRLSCV):
             self.alphas = check_alphas(DEFAULT_ALPHAS if est.alphas is None else est.alphas)
-            self.model, self.scoring = est._model(self.alphas[0]), est.scoring
+            self.scoring = est.scoring
             cv = est.cv if isinstance(cv, str) and cv == "auto" else cv
         else:
-            self.model, self.alphas = clone(est), check_alphas([est.alpha])
-        self.model._check_parameters()
-        self.X = check_items(self.model, X, reset=True)
-        if self.X.shape[0] != len(y):
-            raise ValueError(f"X and y must have as many rows: {self.X.shape[0]} and {len(y)}.")
-        # all targets must meet the same folds and the same basis, drawn at random or not
-        if self.model.basis is not None:
-            basis = choose_basis(self.model.basis, len(y), self.model.random_state)
-            self.model.set_params(basis=basis)
+            self.alphas = check_alphas([est.alpha])
+        if est.basis is not None:
+            self.est.set_params(basis=choose_basis(est.basis, len(y), est.random_state))
         self.folds = resolve(cv, self.X, y, queries, est.random_state)
-        cells = len(self.alphas) * len(y)
-        self.columns_at_once = max(1, VALUES_AT_ONCE // cells)
+        self.columns_at_once = max(1, VALUES_AT_ONCE // (len(self.alphas) * len(y)))
 
     def of(self, Y: np.ndarray) -> np.ndarray:
-        supervision, _ = self.model._supervise(self.X, Y, self.qid, None)
-        problem = self.model._prepare(self.X, supervision)
+        problem = self.est.hold_outs(self.X, Y, qid=self.qid)
         if self.folds.is_leave_pair_out:
             scores, _ = score_pairs(problem, self.alphas, self.scoring)
         else:

@@ -17,8 +17,8 @@ from itertools import pairwise
 import numpy as np
 from scipy import sparse
 
-from rankwise.learners.base import Ranker
-from rankwise.learners.quadratic import QuadraticRanker
+from rankwise.learners.quadratic_ranker import QuadraticRanker
+from rankwise.learners.ranker import Ranker
 from rankwise.spaces.kernels import kernel_matrix
 
 NEAR = 1e-12
@@ -103,16 +103,8 @@ def _numbered(rows: Iterable[bytes]) -> np.ndarray:
 
 
 def _summed_sizes(model, X) -> Iterator[np.ndarray]:
-    """(m,) Σ |a_r| |k(x, x_r)|, and the same of f = P D Bᵀβ (see rankwise.solvers.spectral)."""
     if isinstance(model, Ranker) and hasattr(model, "dual_coef_"):
-        if model.kernel == "precomputed":
-            K = X[:, model.basis_index_]
-        else:
-            X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
-            K = kernel_matrix(X, model._X_basis, model.kernel, **model._kernel_parameters())
-        yield np.abs(K) @ np.abs(model.dual_coef_)
+        X = X if sparse.issparse(X) else np.asarray(X, dtype=float)
+        yield np.abs(model.representation.of(X)) @ np.abs(model.dual_coef_)
     if isinstance(model, QuadraticRanker):
-        for _, fit in model._fits or ():
-            spectrum = fit.spectrum
-            moments = np.abs(spectrum.B).T @ np.abs(spectrum.beta)
-            yield np.abs(spectrum.P) @ (moments[:, 0] / (spectrum.eigenvalues + model.alpha))
+        yield model.training_problem.term_sizes(model.alpha)[:, 0]

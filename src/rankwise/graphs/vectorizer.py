@@ -15,7 +15,7 @@ from rankwise.evaluation.progress import track
 from rankwise.graphs.labelled import LabelledGraph
 from rankwise.graphs.walks import CONVERGES, label_pairs, ranked
 from rankwise.numerics.threads import n_threads, one_blas_thread
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 from rankwise.validation import check_choice
 
 COMBINE = {

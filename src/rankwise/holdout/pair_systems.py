@@ -1,6 +1,12 @@
-"""Compiled 2 × 2 hold-outs: leave-pair-out in O(1) a pair."""
+"""Compiled hold-outs of one or two rows of a ridge problem, O(1) for each hold-out.
+
+For the rows U that leave, the prediction is f_U − Q_UU M_UU⁻¹ e_U with M = J − H, Q = P D Bᵀ and
+the residuals e (see rankwise.solvers.spectral).
+"""
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -8,21 +14,51 @@ from numba import njit
 from rankwise.numerics.threads import over_ranges
 from rankwise.spaces.basis_removal import REDUNDANT
 
+TIE = 1e-12
 
-def solve_pairs(M, Q, f, e, pairs) -> np.ndarray:
-    """f_U − Q_UU M_UU⁻¹ e_U for every pair U, (p, 2, k); M = J − H, Q = P D Bᵀ, e residuals."""
+
+class RowSystem(NamedTuple):
+    """M and Q (r, r), f and e (r, k) for r rows of a ridge problem."""
+
+    M: np.ndarray
+    Q: np.ndarray
+    f: np.ndarray
+    e: np.ndarray
+
+
+class BasisConstraints(NamedTuple):
+    """What the removal of basis items needs, as products that serve every hold-out.
+
+    Constraints Nᵀw = −values turn D into D − D N (NᵀDN)⁻¹ NᵀD. `number` (r,) is the number of each
+    row in the basis or −1, `redundancy` that of BasisRemoval, BN = B D N, PN = P D N, NN = NᵀDN and
+    known = NᵀDc + values.
+    """
+
+    number: np.ndarray
+    redundancy: np.ndarray
+    BN: np.ndarray
+    PN: np.ndarray
+    NN: np.ndarray
+    known: np.ndarray
+
+
+def solve_pairs(system: RowSystem, pairs: np.ndarray) -> np.ndarray:
+    """(p, 2, k) predictions for both rows of every pair."""
     pairs = np.ascontiguousarray(pairs, dtype=np.int64)
-    out = np.empty((len(pairs), 2, f.shape[1]))
+    out = np.empty((len(pairs), 2, system.f.shape[1]))
 
-    def task(low, high):
-        _solve_pairs(M, Q, f, e, pairs, low, high, out)
+    def task(low: int, high: int) -> None:
+        _solve_pairs(system, pairs, low, high, out)
 
     over_ranges(task, len(pairs), work=20.0 * out.size)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _solve_pairs(M, Q, f, e, pairs, low, high, out):
+def _solve_pairs(
+    system: RowSystem, pairs: np.ndarray, low: int, high: int, out: np.ndarray
+) -> None:
+    M, Q, f, e = system
     for p in range(low, high):
         i, j = pairs[p, 0], pairs[p, 1]
         a, b, d = M[i, i], M[i, j], M[j, j]
@@ -34,25 +70,30 @@ def _solve_pairs(M, Q, f, e, pairs, low, high, out):
             out[p, 1, c] = f[j, c] - Q[j, i] * x - Q[j, j] * y
 
 
-def solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known) -> np.ndarray:
-    """The same for hold-outs of one or two items that take basis items along, (p, u, k).
-
-    Constraints Nᵀw = −values update D to D − D N (NᵀDN)⁻¹ NᵀD, so with the products BN = B D N,
-    PN = P D N, NN = NᵀDN and known = NᵀDc + values each hold-out costs O(1).
-    """
+def solve_constrained(
+    system: RowSystem, constraints: BasisConstraints, held: np.ndarray
+) -> np.ndarray:
+    """(p, u, k) predictions for hold-outs (p, u) of rows that remove basis items too."""
     held = np.ascontiguousarray(held, dtype=np.int64)
-    out = np.empty((*held.shape, f.shape[1]))
+    out = np.empty((*held.shape, system.f.shape[1]))
 
-    def task(low, high):
-        arrays = (M, Q, f, e, held, basis, redundancy, BN, PN, NN, known)
-        _solve_bound(*arrays, low, high, out)
+    def task(low: int, high: int) -> None:
+        _solve_constrained(system, constraints, held, low, high, out)
 
     over_ranges(task, len(held), work=200.0 * out.size)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known, low, high, out):
+def _solve_constrained(
+    system: RowSystem,
+    constraints: BasisConstraints,
+    held: np.ndarray,
+    low: int,
+    high: int,
+    out: np.ndarray,
+) -> None:
+    M, Q, f, e = system
     u, k = held.shape[1], f.shape[1]
     for p in range(low, high):
         items = held[p]
@@ -62,29 +103,13 @@ def _solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known, low, hi
             f_U[i], e_U[i] = f[items[i]], e[items[i]]
             for j in range(u):
                 M_U[i, j], Q_U[i, j] = M[items[i], items[j]], Q[items[i], items[j]]
-        members = basis[items]
+        members = constraints.number[items]
         members = members[members >= 0]
-        h = len(members)
-        shared = np.empty((h, h))
-        for i in range(h):
-            for j in range(h):
-                shared[i, j] = redundancy[members[i], members[j]]
-        weight, z = np.linalg.eigh(shared)
-        z = np.ascontiguousarray(z[:, weight < REDUNDANT])
+        z = _irreplaceable(constraints.redundancy, members)
         if z.shape[1] > 0:
-            B_N, P_N = np.empty((u, h)), np.empty((u, h))
-            N_N, s = np.empty((h, h)), np.empty((h, k))
-            for j in range(h):
-                s[j] = known[members[j]]
-                for i in range(u):
-                    B_N[i, j] = BN[items[i], members[j]]
-                    P_N[i, j] = PN[items[i], members[j]]
-                for i in range(h):
-                    N_N[i, j] = NN[members[i], members[j]]
-            B_z, P_z, z_t = np.dot(B_N, z), np.dot(P_N, z), np.ascontiguousarray(z.T)
-            inner = np.dot(np.dot(z_t, N_N), z)
+            B_z, P_z, inner, s_z = _along(constraints, items, members, z)
             to_B = np.linalg.solve(inner, np.ascontiguousarray(B_z.T))
-            to_s = np.linalg.solve(inner, np.dot(z_t, s))
+            to_s = np.linalg.solve(inner, s_z)
             M_U += np.dot(B_z, to_B)
             Q_U -= np.dot(P_z, to_B)
             f_U -= np.dot(P_z, to_s)
@@ -92,39 +117,78 @@ def _solve_bound(M, Q, f, e, held, basis, redundancy, BN, PN, NN, known, low, hi
         out[p] = f_U - np.dot(Q_U, np.linalg.solve(M_U, e_U))
 
 
-TIE = 1e-9
-"""Held-out predictions closer than this share of the difference of the scores count as tied."""
-
-
-def agree(predicted: np.ndarray, gap: np.ndarray) -> np.ndarray:
-    """1 where predicted and true difference have the same sign, ½ for a predicted tie, else 0."""
-    right = 0.5 + 0.5 * np.sign(predicted) * np.sign(gap)
-    right[np.abs(predicted) <= TIE * np.abs(gap)] = 0.5
-    right[gap == 0] = 0.0
-    return right
-
-
-def judge_pairs(M, Q, f, e, s, smallest) -> tuple[np.ndarray, np.ndarray] | None:
-    """Per item and output: pairs with different scores it is in, and how many are held out right.
-
-    Every pair U held out, with the predictions f_U − Q_UU M_UU⁻¹ e_U of solve_pairs: any problem
-    that pairs leave freely. Q is a matrix, or a number that stands for so many identities: in a
-    single query with all pairs and equal weights the residuals alone tell, f being s. O(m²) time
-    for each output, O(mk) memory. None if a pivot of some M_UU falls below `smallest`.
-    """
-    counted, right = np.zeros(s.shape), np.zeros(s.shape)
-    unsafe = np.zeros(len(s), dtype=np.int64)
-    scale, Q = (float(Q), None) if np.ndim(Q) == 0 else (1.0, Q)
-
-    def task(low, high):
-        _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsafe)
-
-    over_ranges(task, len(s), work=20.0 * len(s) * s.size)
-    return None if unsafe.any() else (counted, right)
+@njit(cache=True, nogil=True)
+def _irreplaceable(redundancy: np.ndarray, members: np.ndarray) -> np.ndarray:
+    """(h, d) combinations of the removed basis items that no other basis item makes up."""
+    h = len(members)
+    shared = np.empty((h, h))
+    for i in range(h):
+        for j in range(h):
+            shared[i, j] = redundancy[members[i], members[j]]
+    weight, z = np.linalg.eigh(shared)
+    return np.ascontiguousarray(z[:, weight < REDUNDANT])
 
 
 @njit(cache=True, nogil=True)
-def _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsafe):
+def _along(
+    constraints: BasisConstraints, items: np.ndarray, members: np.ndarray, z: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """B D N z, P D N z, zᵀNᵀDN z and zᵀ known for the removed basis items."""
+    u, h, k = len(items), len(members), constraints.known.shape[1]
+    B_N, P_N = np.empty((u, h)), np.empty((u, h))
+    N_N, s = np.empty((h, h)), np.empty((h, k))
+    for j in range(h):
+        s[j] = constraints.known[members[j]]
+        for i in range(u):
+            B_N[i, j] = constraints.BN[items[i], members[j]]
+            P_N[i, j] = constraints.PN[items[i], members[j]]
+        for i in range(h):
+            N_N[i, j] = constraints.NN[members[i], members[j]]
+    z_t = np.ascontiguousarray(z.T)
+    return np.dot(B_N, z), np.dot(P_N, z), np.dot(np.dot(z_t, N_N), z), np.dot(z_t, s)
+
+
+class Judged(NamedTuple):
+    """(m, k) how many pairs with different scores an item is in, and how many are right."""
+
+    counted: np.ndarray
+    right: np.ndarray
+
+
+def judge_pairs(
+    system: RowSystem, Q_scale: float | None, s: np.ndarray, smallest: float
+) -> Judged | None:
+    """Leave-pair-out judged over all pairs, for each item and output.
+
+    Every pair U is held out, with the predictions f_U − Q_UU M_UU⁻¹ e_U. If `Q_scale` is given,
+    Q is that number times the identity: in a single query with all pairs and equal weights the
+    residuals suffice, f being the scores s. O(m²) time for each output and O(mk) memory. None if
+    a pivot of some M_UU falls below `smallest`.
+    """
+    judged = Judged(np.zeros(s.shape), np.zeros(s.shape))
+    unsafe = np.zeros(len(s), dtype=np.int64)
+    scale = 0.0 if Q_scale is None else Q_scale
+
+    def task(low: int, high: int) -> None:
+        _judge_rows(system, scale, s, smallest, low, high, judged, unsafe)
+
+    over_ranges(task, len(s), work=20.0 * len(s) * s.size)
+    return None if unsafe.any() else judged
+
+
+@njit(cache=True, nogil=True)
+def _judge_rows(
+    system: RowSystem,
+    scale: float,
+    s: np.ndarray,
+    smallest: float,
+    low: int,
+    high: int,
+    judged: Judged,
+    unsafe: np.ndarray,
+) -> None:
+    M, Q, f, e = system
+    counted, right = judged
     m, k = s.shape
     for i in range(low, high):
         a = M[i, i]
@@ -136,7 +200,7 @@ def _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsaf
             if determinant <= smallest * max(a, d):
                 unsafe[i] += 1
                 continue
-            if Q is None:
+            if scale > 0.0:
                 to_i, to_j = scale, -scale
             else:
                 to_i, to_j = Q[i, i] - Q[j, i], Q[i, j] - Q[j, j]
@@ -147,8 +211,9 @@ def _judge_rows(M, Q, scale, f, e, s, smallest, low, high, counted, right, unsaf
                 if gap == 0.0:
                     continue
                 counted[i, c] += 1.0
-                predicted = f[i, c] - f[j, c] - for_i * e[i, c] - for_j * e[j, c]
-                if abs(predicted) <= TIE * abs(gap):
+                fitted, own, other = f[i, c] - f[j, c], for_i * e[i, c], for_j * e[j, c]
+                predicted = fitted - own - other
+                if abs(predicted) <= TIE * (abs(fitted) + abs(own) + abs(other)):
                     right[i, c] += 0.5
                 elif (predicted > 0.0) == (gap > 0.0):
                     right[i, c] += 1.0

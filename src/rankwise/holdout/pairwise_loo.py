@@ -1,40 +1,65 @@
 """The leave-one-out error over pairs of MPRank: equation 17 of Cortes, Mohri, Rastogi (2007).
 
 The model without items i and j minimises ‖w‖² + 2C/m Σ_k [(h_k − y_k) − (h̄ − ȳ)]² over the other
-items, the factor 2C/m of the full sample kept (equation 25): ridge regression with an intercept at
-m/(2C) both before and after. In terms of RankRLS, which keeps alpha = m²/(2C) itself, the m − 2
-items that stay are trained at m(m − 2)/(2C).
+items. The factor 2C/m of the full sample is kept (equation 25): ridge regression with an intercept
+at m/(2C) before and after. In terms of RankRLS, which keeps alpha = m²/(2C) itself, the m − 2
+remaining items are trained at m(m − 2)/(2C).
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import partial
+
 import numpy as np
 
-from rankwise.holdout.quadratic_holdouts import QuadraticFit
+from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+from rankwise.holdout.quadratic_problem import QuadraticProblem
 from rankwise.holdout.small_holdouts import PAIRS_AT_ONCE, SmallHoldouts
-from rankwise.losses.least_squares import PairwiseScores
+from rankwise.losses.epsilon_insensitive import pair_normaliser
+from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.supervision.scored_items import ScoredItems
 
 
-def exact_costs(fit: QuadraticFit, alpha: float) -> np.ndarray:
-    """(k,) mean of c(h_ij, x_i, x_j) over the pairs of the same query; O(1) a pair after one
-    m × m matrix for a single query, one matrix a query else."""
-    queries = fit.supervision.queries
+def pairwise_loo_costs(
+    problem: QuadraticProblem, Cs: Sequence[float] | np.ndarray, exact: bool
+) -> np.ndarray:
+    """(c, k) leave-one-out errors over pairs for every C, from one decomposition."""
+    queries, weight = problem.supervision.queries, problem.supervision.weight
+    if np.ptp(weight) > 0:
+        raise ValueError("pairwise_loo is for items of equal sample_weight.")
+    if not exact and (len(queries) > 1 or queries.n_items < 3):
+        raise ValueError(
+            "pairwise_loo(exact=False) approximates one query of three or more items: use "
+            "exact=True, which costs no more."
+        )
+    N = pair_normaliser(queries, weight)
+    compute = exact_costs if exact else approximate_costs
+    return np.stack([problem.by_output(partial(compute, alpha=N / (2 * C))) for C in Cs])
+
+
+def exact_costs(problem: QuadraticHoldouts, alpha: float) -> np.ndarray:
+    """(k,) mean of c(h_ij, x_i, x_j) over the pairs of the same query.
+
+    O(1) per pair after one m × m matrix for a single query, or one matrix for each query.
+    """
+    queries = problem.supervision.queries
     if len(queries) == 1:
-        totals, pairs = _total_cost(fit, alpha)
+        totals, pairs = _total_cost(problem, alpha)
         return totals / pairs
-    totals, pairs = np.zeros(fit.n_outputs), 0
+    totals, pairs = np.zeros(problem.n_outputs), 0
     for query in np.flatnonzero(queries.sizes > 1):
         items = np.sort(queries.members(int(query)))
-        total, count = _total_cost(fit.posterior(items, alpha), 1.0)
+        total, count = _total_cost(problem.posterior(items, alpha), 1.0)
         totals, pairs = totals + total, pairs + count
     return totals / pairs
 
 
-def _total_cost(fit: QuadraticFit, alpha: float) -> tuple[np.ndarray, int]:
+def _total_cost(problem: QuadraticHoldouts, alpha: float) -> tuple[np.ndarray, int]:
     """Costs summed over the unordered pairs of a single query, and their number."""
-    m, Y = fit.n_items, _scores(fit)
-    holdouts = SmallHoldouts(fit, alpha * max(m - 2, 1) / m)
-    totals, pairs = np.zeros(fit.n_outputs), m * (m - 1) // 2
+    m, Y = problem.n_items, _scores(problem)
+    holdouts = SmallHoldouts(problem, alpha * max(m - 2, 1) / m)
+    totals, pairs = np.zeros(problem.n_outputs), m * (m - 1) // 2
     first, second = np.triu_indices(m, 1)
     for start in range(0, pairs, PAIRS_AT_ONCE):
         chunk = slice(start, start + PAIRS_AT_ONCE)
@@ -44,21 +69,25 @@ def _total_cost(fit: QuadraticFit, alpha: float) -> tuple[np.ndarray, int]:
     return totals, pairs
 
 
-def approximate_costs(fit: QuadraticFit, alpha: float) -> np.ndarray:
+def approximate_costs(problem: QuadraticHoldouts, alpha: float) -> np.ndarray:
     """(k,) the same by Proposition 2 with h̄ in place of h̄′, the mean of the model without i, j."""
-    return proposition2(fit, alpha).sum(axis=(0, 1)) / (fit.n_items * (fit.n_items - 1))
+    return proposition2(problem, alpha).sum(axis=(0, 1)) / (problem.n_items * (problem.n_items - 1))
 
 
-def proposition2(fit: QuadraticFit, alpha: float, mean=None) -> np.ndarray:
+def proposition2(
+    problem: QuadraticHoldouts, alpha: float, mean: np.ndarray | None = None
+) -> np.ndarray:
     """(m, m, k) c(h_ij, x_i, x_j) by equation 24, given h̄′ for every pair (default h̄); O(m²).
 
     With g = (h′ − y) − (h̄′ − ȳ) at i and j, the two equations of its proof read
     (1 − V_ii) g_i − V_ij g_j = (h_i − y_i) − (h̄′ − ȳ) and the same with i and j exchanged, where
     V_ii and V_ij are U_ii and U_ij plus (U_ii + U_ij)/(m − 2) (equation 27).
     """
-    spectrum, Y, m = fit.spectrum, _scores(fit), fit.n_items
+    spectrum, Y, m = problem.spectrum, _scores(problem), problem.n_items
+    laplacian = problem.quadratic.laplacian
+    assert isinstance(laplacian, ScoreLaplacian)
     D = 1.0 / (spectrum.eigenvalues + alpha)
-    U = spectrum.row_scale() * (spectrum.P @ (spectrum.B * D).T)  # equation 23
+    U = laplacian.row_scale * (spectrum.P @ (spectrum.B * D).T)  # equation 23
     h = U @ (Y - Y.mean(axis=0))
     own = np.diagonal(U)[:, None]
     shared = (own + U) / (m - 2)
@@ -77,6 +106,6 @@ def proposition2(fit: QuadraticFit, alpha: float, mean=None) -> np.ndarray:
     return costs
 
 
-def _scores(fit: QuadraticFit) -> np.ndarray:
-    assert isinstance(fit.supervision, PairwiseScores)
-    return fit.supervision.Y
+def _scores(problem: QuadraticHoldouts) -> np.ndarray:
+    assert isinstance(problem.supervision, ScoredItems)
+    return problem.supervision.Y

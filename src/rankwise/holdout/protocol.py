@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from rankwise.holdout.pair_systems import Judged
 from rankwise.supervision.supervision import Supervision
 
 Alphas = Sequence[float] | np.ndarray
@@ -50,3 +51,7 @@ class HeldOut(ABC):
         for row, pair in enumerate(pairs):
             out[:, row] = self.without(pair, alphas)
         return out
+
+    @abstractmethod
+    def judge_pairs(self, alpha: float) -> Judged:
+        """Leave-pair-out over all pairs of a query whose scores differ, summed for each item."""

@@ -1,117 +1,137 @@
-"""Predictions for held-out items by the model trained without them, with alpha kept, exactly.
+"""Hold-outs of a quadratic problem: predictions without some items, with alpha kept, exactly.
 
-Three cases, one identity. Let B, P, D, J be those of rankwise.solvers.spectral and U the rows of
-the items held out. Where no preference joins them to the rest (whole queries, or any items of a
-pointwise loss), removing them is leave-block-out of a ridge problem (equation 33 and its
-relatives in Pahikkala et al. 2009):
+Three cases, one identity. B, P, D, J are those of rankwise.solvers.spectral, and U are the rows of
+the held-out items. If no preference connects the held-out items to the remaining items (whole
+queries, or any items of a pointwise loss), removing them is leave-block-out of a ridge problem
+(equation 33 and its relatives in Pahikkala et al. 2009):
 
     f_U⁻ = f_U − P_U D B_Uᵀ (J − H)_UU⁻¹ e_U ,     e = β − B D c               O(|U|³ + |U|² r)
 
-Some items of a single query with all its pairs: the query is ridge regression with an intercept
-at λ/(cV), V the weight of its items, so they leave a problem at λ cV/(c⁻V⁻) with J = I − û ûᵀ by
-the same formula (the 2 × 2 form of equations 36 to 39 when they are a pair).
+Some items of a single query with all its pairs: the query is ridge regression with an intercept,
+which they leave by the same formula at another λ (see rankwise.losses.holdout_rules.FreeRows).
 
-All else: the touched queries T leave first, which gives a posterior over their scores, mean and
-covariance; the problem of what stays in T is then solved on that posterior, O(|T|³).
+All other cases: the touched queries T leave first, which gives a posterior over their scores, mean
+and covariance. The problem of the items of T that stay is then solved on that posterior, O(|T|³).
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import numpy as np
 
-from rankwise.holdout.blocks import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
-from rankwise.losses.graph_laplacian import GraphLaplacian
-from rankwise.losses.least_squares import PairwisePreferences, PairwiseScores, PointwiseScores
-from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, Spectrum
-from rankwise.spaces.matrix import Features, Gram
+from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
+from rankwise.holdout.pair_systems import Judged
+from rankwise.holdout.protocol import Alphas, HeldOut
+from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
+from rankwise.losses.holdout_rules import FreeRows
+from rankwise.losses.laplacian import RowLaplacian
+from rankwise.losses.quadratic_loss import QuadraticLoss
+from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
+from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
+from rankwise.supervision.supervision import Supervision
 
-Supervision = PointwiseScores | PairwiseScores | PairwisePreferences
 
+class QuadraticHoldouts(HeldOut):
+    """One training problem, for outputs that share a Laplacian, and all its hold-outs.
 
-LEVERAGE = 1e-6
-"""Where 1 − leverage is smaller, the primal residual operator has lost its digits."""
-
-
-class QuadraticFit:
-    """One training problem (a group of outputs with one Laplacian) and all its hold-outs.
-
-    `offset` are scores known beforehand: the model learns what they leave unexplained, and the
-    hold-outs include them.
+    `offset` holds scores that are known beforehand: the model learns what they leave unexplained,
+    and the predictions include them.
     """
 
-    def __init__(self, matrix: Features | Gram, supervision: Supervision, offset=None):
+    def __init__(
+        self,
+        matrix: ItemMatrix,
+        supervision: Supervision,
+        loss: QuadraticLoss,
+        offset: np.ndarray | None = None,
+    ):
         self.matrix = matrix
         self.supervision = supervision
+        self.loss = loss
         self.offset = offset
-        self.quadratic = supervision.quadratic()
-        self.centred = bool(
-            supervision.keeps_ties and len(supervision.queries) == 1 and supervision.weight.any()
-        )
-        self.spectrum: Spectrum = matrix.spectrum(self.quadratic, offset, self.centred)
-
-    @property
-    def n_items(self) -> int:
-        return self.matrix.n_items
+        self.quadratic = loss.quadratic(supervision)
+        self.rule = loss.holdout_rule(supervision)
+        centre = self.rule.centre if isinstance(self.rule, FreeRows) else None
+        solver = SpectralSolver(matrix, self.quadratic, offset=offset, centre=centre)
+        self.spectrum: Spectrum = solver.spectrum
 
     @property
     def n_outputs(self) -> int:
-        return self.spectrum.moments.shape[1]
+        return self.supervision.n_outputs
 
-    def without(self, items: np.ndarray, alphas) -> np.ndarray:
-        """(a, |U|, k) predictions for the items by the models trained without them."""
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
         removal = self.matrix.removal
         if self.offset is None and removal is not None and np.isin(removal.items, items).all():
             return np.zeros((len(alphas), len(items), self.n_outputs))
         closure = self.quadratic.laplacian.closure(items)
-        if not len(items) or self.nothing_left(items):
+        if not len(items) or self.leaves_nothing(items):
             return np.repeat(self._prior(items)[None], len(alphas), axis=0)
-        if removal is not None and removal.anew is not None:
-            features = removal.anew(items)
+        if removal is not None and removal.recompute is not None:
+            features = removal.recompute(items)
             if features is not None:
                 return self._refit(items, alphas, Features(features))
         if len(closure) == len(items):
             rows = self.quadratic.laplacian.rows_of(items)
             return self._leave_rows_out(items, rows, alphas)
-        if self.centred:
+        if isinstance(self.rule, FreeRows):
             return self._leave_rows_out(items, items, alphas)
         if len(closure) == self.n_items:
             return self._refit(items, alphas)
         inside = np.searchsorted(closure, items)
         return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
 
-    def nothing_left(self, items) -> bool:
-        """No item, or in a single query with all pairs no pair, stays to learn from."""
-        if len(items) == self.n_items:
-            return True
-        left = np.delete(self.supervision.weight, items)
-        return self.centred and int(np.count_nonzero(left)) < 2
+    def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
+        compiled, others = self._split_blocks(groups)
+        if compiled:
+            assert isinstance(self.spectrum, PrimalSpectrum)
+            out, safe = leave_blocks_out(self.spectrum, compiled, alphas, LEVERAGE)
+            if self.offset is not None:
+                out += self.offset
+            others += [items for items, is_safe in zip(compiled, safe) if not is_safe]
+        else:
+            out = np.empty((len(alphas), self.n_items, self.n_outputs))
+        for items in others:
+            out[:, items] = self.without(items, alphas)
+        return out
 
-    def _prior(self, items) -> np.ndarray:
-        """Predictions where nothing is left to learn from: the offset, less removed basis items."""
-        normals, values = self.matrix.normals_of(items)
+    def leave_each_out(self, alphas: Alphas) -> np.ndarray:
+        each = np.arange(self.n_items)[:, None]
+        return np.stack([SmallHoldouts(self, alpha).leave_out(each)[:, 0] for alpha in alphas])
+
+    def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
+        return np.stack([SmallHoldouts(self, alpha).leave_out(pairs) for alpha in alphas])
+
+    def judge_pairs(self, alpha: float) -> Judged:
+        return SmallHoldouts(self, alpha).judge_pairs()
+
+    def leaves_nothing(self, items: np.ndarray) -> bool:
+        """Whether no item, or in a single query with all its pairs no pair, stays."""
+        if isinstance(self.rule, FreeRows):
+            return self.rule.leaves_nothing(items)
+        return len(items) == self.n_items
+
+    def _prior(self, items: np.ndarray) -> np.ndarray:
+        """Predictions if nothing is left to learn from: the offset, less removed basis items."""
+        normals, values = self.matrix.constraints_without(items)
         if normals is None or not np.any(values):
             return self.offset_of(items)
         w = -normals @ np.linalg.solve(normals.T @ normals, values)
-        return self.offset_of(items) + self.matrix.scores(items, None, w)
+        return self.offset_of(items) + self.matrix.scores(items, items, w)
 
-    def offset_of(self, items) -> np.ndarray:
-        """Scores known beforehand, zero where there are none."""
+    def offset_of(self, items: np.ndarray) -> np.ndarray:
+        """Scores known beforehand, zero if there are none."""
         if self.offset is None:
             return np.zeros((len(items), self.n_outputs))
         return self.offset[items]
 
-    def shifted(self, items, alphas) -> np.ndarray:
-        """λ cV/(c⁻V⁻): the λ at which leaving `items` of the single query is leave-rows-out."""
-        weight, left = self.supervision.weight, np.delete(self.supervision.weight, items)
-        ratio = weight.sum() / left.sum()
-        if self.supervision.by_query:
-            ratio *= (left.sum() ** 2 - left @ left) / (weight.sum() ** 2 - weight @ weight)
-        return np.asarray(alphas) * ratio
-
-    def _leave_rows_out(self, items, rows, given) -> np.ndarray:
+    def _leave_rows_out(self, items: np.ndarray, rows: np.ndarray, given: Alphas) -> np.ndarray:
         spectrum = self.spectrum
-        alphas = self.shifted(items, given) if self.centred else given
-        normals, values = self.matrix.normals_of(items)
+        alphas = np.asarray(given)
+        if isinstance(self.rule, FreeRows):
+            alphas = alphas * self.rule.alpha_factor(items)
+        normals, values = self.matrix.constraints_without(items)
         if normals is None and len(rows) > 2 * len(spectrum.eigenvalues):
             if min(alphas) < spectrum.rounding():
                 return self._refit(items, given)
@@ -129,8 +149,10 @@ class QuadraticFit:
             out[i] = P @ (solution - change)
         return out + self.offset_of(items)
 
-    def _leave_many_rows_out(self, items, rows, alphas) -> np.ndarray:
-        """The same where |U| > r: an r × r eigenproblem, Λ − B_Uᵀ J_UU⁻¹ B_U, for all alphas."""
+    def _leave_many_rows_out(
+        self, items: np.ndarray, rows: np.ndarray, alphas: np.ndarray
+    ) -> np.ndarray:
+        """The same if |U| > r: an r × r eigenproblem, Λ − B_Uᵀ J_UU⁻¹ B_U, for all alphas."""
         spectrum = self.spectrum
         B, beta, P = spectrum.B[rows], spectrum.beta[rows], spectrum.P[items]
         removed, moments = B.T @ B, B.T @ beta
@@ -141,101 +163,89 @@ class QuadraticFit:
             moments += np.outer(mean, centre @ beta) / np.sqrt(1.0 - centre @ centre)
         eigenvalues, Q = np.linalg.eigh(np.diag(spectrum.eigenvalues) - removed)
         c = Q.T @ (spectrum.moments - moments)
-        D = 1.0 / (np.maximum(eigenvalues, 0.0) + np.asarray(alphas)[:, None])
+        D = 1.0 / (np.maximum(eigenvalues, 0.0) + alphas[:, None])
         PQ = P @ Q
         return np.stack([PQ @ (d[:, None] * c) for d in D]) + self.offset_of(items)
 
-    def _refit(self, items, alphas, matrix=None) -> np.ndarray:
-        """Train on what stays: one decomposition for all alphas."""
+    def _refit(
+        self, items: np.ndarray, alphas: Alphas, matrix: ItemMatrix | None = None
+    ) -> np.ndarray:
+        """Train on the remaining items: one decomposition for all alphas."""
         matrix = self.matrix if matrix is None else matrix
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        rest = (
-            self._spectrum_without(items)
-            if matrix is self.matrix
-            else self._spectrum_of(matrix, items)
-        )
-        normals, values = matrix.normals_of(items)
+        rest = self.spectrum_without(items, matrix)
+        normals, values = matrix.constraints_without(items)
         out = np.empty((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
             out[i] = matrix.scores(items, staying, rest.expand(solution))
         return out + self.offset_of(items)
 
-    def _spectrum_without(self, items) -> Spectrum:
-        return self._spectrum_of(self.matrix, items)
-
-    def _spectrum_of(self, matrix, items) -> Spectrum:
-        """Of the items that stay, as `matrix` has them."""
+    def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:
+        """The decomposition of the remaining items, with the features or kernel of `matrix`."""
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        quadratic = self.supervision.take(staying).quadratic()
+        quadratic = self.loss.quadratic(self.supervision.take(staying))
         offset = None if self.offset is None else self.offset[staying]
-        return matrix.take(staying).spectrum(quadratic, offset)
+        return SpectralSolver(matrix.take(staying), quadratic, offset=offset).spectrum
 
-    def leave_groups_out(self, groups: list[np.ndarray], alphas) -> np.ndarray:
-        """(a, m, k): each item predicted without its whole group; groups cover the items once."""
-        compiled, others = self._split_blocks(groups)
-        if compiled and isinstance(self.spectrum, PrimalSpectrum):
-            out, safe = leave_blocks_out(self.spectrum, compiled, alphas, LEVERAGE)
-            if self.offset is not None:
-                out += self.offset
-            others += [items for items, fine in zip(compiled, safe) if not fine]
-        else:
-            out = np.empty((len(alphas), self.n_items, self.n_outputs))
-        for items in others:
-            out[:, items] = self.without(items, alphas)
-        return out
-
-    def _split_blocks(self, groups) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """Groups for the compiled loop: small, by themselves, without basis items; and the rest."""
-        primal = isinstance(self.spectrum, PrimalSpectrum) and not self.centred
-        if not primal or isinstance(self.quadratic.laplacian, GraphLaplacian):
+    def _split_blocks(
+        self, groups: Sequence[np.ndarray]
+    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
+        """Groups for the compiled loop (small, closed, without basis items), and the others."""
+        laplacian = self.quadratic.laplacian
+        centred = isinstance(self.rule, FreeRows) and self.rule.centred
+        if centred or not isinstance(laplacian, RowLaplacian):
+            return [], list(groups)
+        if not isinstance(self.spectrum, PrimalSpectrum):
             return [], list(groups)
         most = min(LARGEST_BLOCK, self.n_items - 1)
         fits = np.array([0 < len(items) <= most for items in groups])
         small = [items for items, fit in zip(groups, fits) if fit]
         if small:
-            fits[fits] = self.quadratic.laplacian.closed(small)
+            fits[fits] = laplacian.closed(small)
         if self.matrix.removal is not None:
             in_basis = self.matrix.in_basis
             fits &= [not in_basis[items].any() for items in groups]
         compiled = [items for items, fit in zip(groups, fits) if fit]
         return compiled, [items for items, fit in zip(groups, fits) if not fit]
 
-    def posterior(self, items: np.ndarray, alpha: float) -> QuadraticFit:
-        """The problem of `items`, whole blocks, given all others: solved at λ = 1."""
+    def posterior(self, items: np.ndarray, alpha: float) -> QuadraticHoldouts:
+        """The problem of `items`, whole blocks, given all others; it is to be solved at λ = 1."""
         rows = self.quadratic.laplacian.rows_of(items)
-        matrix: Features | Gram
+        matrix: ItemMatrix
         if isinstance(self.matrix, Gram):
             matrix, mean = self._posterior_gram(self.matrix.K, items, rows, alpha)
         else:
+            assert isinstance(self.matrix, Features)
             matrix, mean = self._posterior_map(self.matrix, items, rows, alpha)
-        return QuadraticFit(matrix, self.supervision.take(items), mean)
+        return QuadraticHoldouts(matrix, self.supervision.take(items), self.loss, mean)
 
-    def _posterior_map(self, given: Features, items, rows, alpha) -> tuple[Features, np.ndarray]:
+    def _posterior_map(
+        self, given: Features, items: np.ndarray, rows: np.ndarray, alpha: float
+    ) -> tuple[Features, np.ndarray]:
         """P_T C⁻ᵀ with C Cᵀ = Λ + λ − B_TᵀB_T, the normal equations without the block T."""
         spectrum = self.spectrum
+        solve: Callable[[np.ndarray], np.ndarray]
         if alpha < spectrum.rounding():
-            spectrum = self._spectrum_without(items)
-            root = np.sqrt(spectrum.eigenvalues + alpha)[:, None]
-            half, P = spectrum.moments / root, np.asarray(given.F[items] @ spectrum.V)
-
-            def solve(Y):
-                return Y / root
+            rest = self.spectrum_without(items, given)
+            assert isinstance(rest, PrimalSpectrum)
+            root = np.sqrt(rest.eigenvalues + alpha)[:, None]
+            half, P = rest.moments / root, np.asarray(given.F[items] @ rest.V)
+            spectrum, solve = rest, lambda Y: Y / root
         else:
             P, B = spectrum.P[items], spectrum.B[rows]
             C = np.linalg.cholesky(np.diag(spectrum.eigenvalues + alpha) - B.T @ B)
             half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
-
-            def solve(Y):
-                return np.linalg.solve(C, Y)
-
+            solve = partial(np.linalg.solve, C)
         F = solve(P.T).T
         removal = given.removal
         if removal is not None:
             removal = removal.within(items, lambda N: solve(spectrum.rotate(N)), half)
         return Features(F, removal), F @ half + self.offset_of(items)
 
-    def _posterior_gram(self, K, items, rows, alpha) -> tuple[Gram, np.ndarray]:
+    def _posterior_gram(
+        self, K: np.ndarray, items: np.ndarray, rows: np.ndarray, alpha: float
+    ) -> tuple[Gram, np.ndarray]:
         """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ."""
         spectrum = self.spectrum
         P, B = spectrum.P[items], spectrum.B[rows]

@@ -1,198 +1,255 @@
 """Thousands of hold-outs of one or two items each: leave-one-out and leave-pair-out.
 
-The same identities as quadratic_holdouts, arranged so that each hold-out costs O(1) after one m × m
+The identities of `quadratic_holdouts`, arranged so that each hold-out costs O(1) after one m × m
 matrix (equations 36 to 39 of Pahikkala et al. 2009, in their 2 × 2 form).
 """
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import numpy as np
 
-from rankwise.holdout.pair_systems import agree, judge_pairs, solve_bound, solve_pairs
-from rankwise.holdout.quadratic_holdouts import LEVERAGE, QuadraticFit
+from rankwise.holdout.pair_systems import (
+    TIE,
+    BasisConstraints,
+    Judged,
+    RowSystem,
+    judge_pairs,
+    solve_constrained,
+    solve_pairs,
+)
 from rankwise.holdout.tie_free import TieFreeQuery
-from rankwise.losses.least_squares import PairwisePreferences, PairwiseScores, PointwiseScores
+from rankwise.losses.holdout_rules import FreeRows, TieFreeRows, by_kind
+from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.solvers.spectral import Spectrum
+from rankwise.spaces.basis_removal import BasisRemoval
+from rankwise.supervision.scored_items import ScoredItems
 
+if TYPE_CHECKING:
+    from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+
+LEVERAGE = 1e-6
+"""If 1 − leverage is smaller, the primal residual operator has lost its digits."""
 PAIRS_AT_ONCE = 200_000
 
 
 class SmallHoldouts:
-    """Hold-outs of u ≤ 2 items from one problem at one alpha.
+    """Hold-outs of u ≤ 2 items from one problem at one alpha, by the rule of the loss.
 
-    Pointwise losses and a single query with all pairs: O(1) each after one m × m matrix, one
-    matrix for each distinct weight that leaves. Several queries: the same for each query's block.
-    Ties dropped and the unit cost: one matrix a type, see tie_free. Else, and where
-    items of several queries leave together: one by one.
+    FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
+    one matrix for each kind of hold-out. Several queries: the same for each query's posterior.
+    Without a rule, and if items of several queries leave together: one refit each.
     """
 
-    def __init__(self, fit: QuadraticFit, alpha: float):
-        self.fit = fit
-        self.alpha = alpha
-
-    def leave_each_out(self) -> np.ndarray:
-        """(m, k) predictions for every item by the model trained without it."""
-        return self.leave_out(np.arange(self.fit.n_items)[:, None])[:, 0]
+    def __init__(self, problem: QuadraticHoldouts, alpha: float):
+        self._problem = problem
+        self._alpha = alpha
 
     def leave_out(self, held: np.ndarray) -> np.ndarray:
-        """(p, u, k) predictions, one row of `held` a hold-out."""
-        fit, supervision = self.fit, self.fit.supervision
-        out = np.empty((*held.shape, fit.n_outputs))
-        if fit.centred or isinstance(supervision, PointwiseScores):
-            waiting = self._leave_freely(held, out)
-        elif isinstance(supervision, PairwisePreferences):
-            waiting = np.arange(len(held))
-        elif len(supervision.queries) > 1:
-            waiting = self._leave_within_queries(held, out)
-        elif supervision.loss == "relative":
-            waiting = np.arange(len(held))
+        """(p, u, k) predictions; each row of `held` is one hold-out."""
+        problem, rule = self._problem, self._problem.rule
+        out = np.empty((*held.shape, problem.n_outputs))
+        if isinstance(rule, FreeRows):
+            to_refit = self._leave_freely(rule, held, out)
+        elif self._splits_by_query:
+            to_refit = self._leave_within_queries(held, out)
+        elif isinstance(rule, TieFreeRows):
+            to_refit = self._leave_tie_free(rule, held, out)
         else:
-            waiting = self._leave_tie_free(supervision, held, out)
-        for i in waiting:
-            out[i] = fit.without(held[i], [self.alpha])[0]
+            to_refit = np.arange(len(held))
+        for i in to_refit:
+            out[i] = problem.without(held[i], [self._alpha])[0]
         return out
 
-    def _leave_within_queries(self, held, out) -> np.ndarray:
+    @property
+    def _splits_by_query(self) -> bool:
+        supervision = self._problem.supervision
+        return isinstance(supervision, ScoredItems) and len(supervision.queries) > 1
+
+    def _leave_within_queries(self, held: np.ndarray, out: np.ndarray) -> np.ndarray:
         """Each query's hold-outs on its posterior; returns those that span several queries."""
-        queries = self.fit.supervision.queries
+        queries = self._problem.supervision.queries
         codes = queries.codes[held]
         spanning = (codes != codes[:, :1]).any(axis=1)
-        removal = self.fit.matrix.removal
-        if removal is not None and removal.anew is not None:
-            spanning |= self.fit.matrix.in_basis[held].any(axis=1)
+        removal = self._problem.matrix.removal
+        if removal is not None and removal.recompute is not None:
+            spanning |= self._problem.matrix.in_basis[held].any(axis=1)
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
-            part = SmallHoldouts(self.fit.posterior(items, self.alpha), 1.0)
+            part = SmallHoldouts(self._problem.posterior(items, self._alpha), 1.0)
             out[chosen] = part.leave_out(np.searchsorted(items, held[chosen]))
         return np.flatnonzero(spanning)
 
-    def _leave_tie_free(self, supervision: PairwiseScores, held, out) -> np.ndarray:
-        fit = self.fit
-        free = np.flatnonzero(~fit.matrix.in_basis[held].any(axis=1))
-        offset = fit.offset_of(np.arange(fit.n_items))
-        query = TieFreeQuery(fit.matrix.kernel(), supervision, self.alpha, offset)
+    def _leave_tie_free(self, rule: TieFreeRows, held: np.ndarray, out: np.ndarray) -> np.ndarray:
+        problem = self._problem
+        free = np.flatnonzero(~problem.matrix.in_basis[held].any(axis=1))
+        offset = problem.offset_of(np.arange(problem.n_items))
+        query = TieFreeQuery(problem.matrix.kernel(), rule, self._alpha, offset)
         out[free], settled = query.leave_out(held[free])
         return np.setdiff1d(np.arange(len(held)), free[settled])
 
-    def _leave_freely(self, held, out) -> np.ndarray:
-        """Rows that leave by u × u systems, sorted by the weight they take along."""
-        fit, weight = self.fit, self.fit.supervision.weight
-        kind = np.zeros(len(held), dtype=int)
-        if fit.centred and np.ptp(weight) > 0:
-            lost = np.sort(weight[held], axis=1)
-            kind = np.unique(lost, axis=0, return_inverse=True)[1].ravel()
-        order, ends = np.argsort(kind, kind="stable"), np.cumsum(np.bincount(kind))
-        waiting = [order[:0]]
-        for chosen in np.split(order, ends[:-1]):
-            if not len(chosen):
+    def _leave_freely(self, rule: FreeRows, held: np.ndarray, out: np.ndarray) -> np.ndarray:
+        """Hold-outs that need only u × u systems, grouped by the weights of the removed items."""
+        to_refit = [np.zeros(0, dtype=int)]
+        for chosen in by_kind(rule.kinds(held)):
+            first = held[chosen[0]]
+            if rule.leaves_nothing(first):
+                to_refit.append(chosen)
                 continue
-            if fit.nothing_left(held[chosen[0]]):
-                waiting.append(chosen)
-                continue
-            alpha = self.alpha
-            if fit.centred:
-                alpha = fit.shifted(held[chosen[0]], [alpha])[0]
-            out[chosen], doubtful = self._at(held[chosen], alpha)
-            waiting.append(chosen[doubtful])
-        return np.concatenate(waiting)
+            rows = HeldOutRows(self._problem, held[chosen], self._alpha * rule.alpha_factor(first))
+            out[chosen] = rows.predictions()
+            to_refit.append(chosen[rows.lost_digits()])
+        return np.concatenate(to_refit)
 
-    def _at(self, held, alpha) -> tuple[np.ndarray, np.ndarray]:
-        """Hold-outs that share the (shifted) alpha, and which of them lost their digits."""
-        fit, spectrum, removal = self.fit, self.fit.spectrum, self.fit.matrix.removal
-        solution = spectrum.solutions([alpha])[0]
-        rows, place = np.unique(held, return_inverse=True)
-        place = place.reshape(held.shape)
-        P, B = spectrum.P[rows], spectrum.B[rows]
-        D = 1.0 / (spectrum.eigenvalues + alpha)
-        f, e = P @ solution, spectrum.residuals(rows, solution, alpha)
-        found = np.empty((*held.shape, fit.n_outputs))
-        bound = np.zeros(len(held), dtype=bool)
-        if removal is not None:
-            in_basis = removal.place_of(fit.n_items)[rows]
-            bound = (in_basis[place] >= 0).any(axis=1)
-        if held.shape[1] == 1:
-            Q_ii, M_ii = (P * B) @ D, spectrum.residual_diagonal(alpha)[rows]
-            doubtful = M_ii[place[:, 0]] < LEVERAGE
-            M_ii = np.maximum(M_ii, LEVERAGE) if spectrum.cancels else M_ii
-            found[:, 0] = (f - (Q_ii / M_ii)[:, None] * e)[place[:, 0]]
-            chosen = place[bound, 0]
-            M, Q, f, e = np.diag(M_ii[chosen]), np.diag(Q_ii[chosen]), f[chosen], e[chosen]
-            P, B, place = P[chosen], B[chosen], np.cumsum(bound)[:, None] - 1
-            in_basis = in_basis[chosen] if removal is not None else None
-        else:
-            M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
-            Q = P @ (B * D).T
-            i, j = place.T
-            M_i, M_j = M[i, i], M[j, j]
-            doubtful = M_i * M_j - M[i, j] ** 2 < LEVERAGE * np.maximum(M_i, M_j)
-            found[~bound] = solve_pairs(M, Q, f, e, place[~bound])
-        if removal is not None and bound.any():
-            N = spectrum.rotate(removal.normals)
-            DN = D[:, None] * N
-            known = N.T @ solution + (0.0 if removal.values is None else removal.values)
-            redundancy = removal.redundancy
-            redundancy = np.zeros((N.shape[1],) * 2) if redundancy is None else redundancy
-            constraints = (in_basis, redundancy, B @ DN, P @ DN, N.T @ DN, known)
-            found[bound] = solve_bound(M, Q, f, e, place[bound], *constraints)
-        if removal is not None and (
-            removal.anew is not None or len(spectrum.eigenvalues) <= held.shape[1]
-        ):
-            doubtful |= bound
-        if not spectrum.cancels:
-            doubtful[~bound] = False
-        return found + fit.offset_of(held.ravel()).reshape(found.shape), doubtful
-
-    def judge_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        """Leave-pair-out over all pairs of a query whose scores differ: (m, k) pairs an item is
-        in, and how many of them the model trained without both orders right (½ for a tie).
-        """
-        fit, supervision = self.fit, self.fit.supervision
-        if isinstance(supervision, PairwisePreferences):
+    def judge_pairs(self) -> Judged:
+        """Leave-pair-out over all pairs of a query whose scores differ."""
+        problem, supervision = self._problem, self._problem.supervision
+        if not isinstance(supervision, ScoredItems):
             raise ValueError("leave-pair-out scores need y, not explicit preferences.")
-        if len(supervision.queries) > 1 and isinstance(supervision, PairwiseScores):
-            counted, right = np.empty(supervision.Y.shape), np.empty(supervision.Y.shape)
+        rule = problem.rule
+        if not isinstance(rule, FreeRows) and self._splits_by_query:
+            judged = Judged(np.empty(supervision.Y.shape), np.empty(supervision.Y.shape))
             for members in supervision.queries:
                 items = np.sort(members)
-                part = SmallHoldouts(fit.posterior(items, self.alpha), 1.0)
-                counted[items], right[items] = part.judge_pairs()
-            return counted, right
-        equal_weights = fit.centred and np.ptp(supervision.weight) == 0
-        if fit.matrix.in_basis.any() or fit.n_items < 4:
-            return self._judge_predictions(supervision.Y)
-        if isinstance(supervision, PointwiseScores):
-            return self._judge_pointwise(supervision.Y)
-        if not equal_weights:
-            return self._judge_predictions(supervision.Y)
-        alpha = fit.shifted(np.arange(2), [self.alpha])[0]
-        spectrum, rows = fit.spectrum, slice(None)
-        M = spectrum.residual_operator(rows, spectrum.resolvent(alpha), alpha)
-        e = spectrum.residuals(rows, spectrum.solutions([alpha])[0], alpha)
-        smallest = LEVERAGE if spectrum.cancels else 0.0
-        Y = supervision.Y
-        judged = judge_pairs(M, 1.0 / spectrum.row_scale(), Y, e, Y, smallest)
-        return judged or self._judge_predictions(Y)
+                part = SmallHoldouts(problem.posterior(items, self._alpha), 1.0).judge_pairs()
+                judged.counted[items], judged.right[items] = part
+            return judged
+        is_free = isinstance(rule, FreeRows) and not (rule.centred and np.ptp(rule.weight) > 0)
+        if not is_free or problem.matrix.in_basis.any() or problem.n_items < 4:
+            return self._judge_predictions(supervision)
+        return self._judge_free_rows(rule, supervision.Y) or self._judge_predictions(supervision)
 
-    def _judge_pointwise(self, Y) -> tuple[np.ndarray, np.ndarray]:
-        spectrum, rows = self.fit.spectrum, slice(None)
-        resolvent = spectrum.resolvent(self.alpha)
-        solution = spectrum.solutions([self.alpha])[0]
-        M = spectrum.residual_operator(rows, resolvent, self.alpha)
+    def _judge_free_rows(self, rule: FreeRows, Y: np.ndarray) -> Judged | None:
+        problem, spectrum, rows = self._problem, self._problem.spectrum, slice(None)
+        alpha = self._alpha * rule.alpha_factor(np.arange(2))
+        resolvent, solution = spectrum.resolvent(alpha), spectrum.solutions([alpha])[0]
+        M = spectrum.residual_operator(rows, resolvent, alpha)
+        e = spectrum.residuals(rows, solution, alpha)
+        smallest = LEVERAGE if spectrum.cancels else 0.0
+        if rule.centred:
+            laplacian = problem.quadratic.laplacian
+            assert isinstance(laplacian, ScoreLaplacian)
+            return judge_pairs(RowSystem(M, M, Y, e), 1.0 / laplacian.row_scale, Y, smallest)
         Q = spectrum.P @ resolvent.apply(spectrum.B.T)
-        f = spectrum.P @ solution + self.fit.offset_of(np.arange(self.fit.n_items))
-        e = spectrum.residuals(rows, solution, self.alpha)
-        smallest = LEVERAGE if spectrum.cancels else 0.0
-        return judge_pairs(M, Q, f, e, Y, smallest) or self._judge_predictions(Y)
+        f = spectrum.P @ solution + problem.offset_of(np.arange(problem.n_items))
+        return judge_pairs(RowSystem(M, Q, f, e), None, Y, smallest)
 
-    def _judge_predictions(self, Y) -> tuple[np.ndarray, np.ndarray]:
-        counted, right = np.zeros(Y.shape), np.zeros(Y.shape)
-        pairs = np.column_stack(np.triu_indices(self.fit.n_items, 1))
+    def _judge_predictions(self, supervision: ScoredItems) -> Judged:
+        Y, all_pairs = supervision.Y, supervision.judged_pairs()[0]
+        judged = Judged(np.zeros(Y.shape), np.zeros(Y.shape))
+        sizes = self._problem.spectrum.term_sizes(self._alpha)
         at_once = max(1, PAIRS_AT_ONCE // Y.shape[1])
-        for start in range(0, len(pairs), at_once):
-            held = pairs[start : start + at_once]
-            f = self.leave_out(held)
-            gap = Y[held[:, 0]] - Y[held[:, 1]]
-            agreement = agree(f[:, 0] - f[:, 1], gap)
-            for side in (0, 1):
-                np.add.at(counted, held[:, side], gap != 0)
-                np.add.at(right, held[:, side], agreement)
-        return counted, right
+        for start in range(0, len(all_pairs), at_once):
+            pairs = all_pairs[start : start + at_once]
+            i, j = pairs.T
+            scores, gap = self.leave_out(pairs), Y[i] - Y[j]
+            difference = scores[:, 0] - scores[:, 1]
+            tied = np.abs(difference) <= TIE * np.maximum(
+                np.abs(scores).sum(axis=1), sizes[i] + sizes[j]
+            )
+            right = np.where(tied, 0.5, 0.5 + 0.5 * np.sign(difference) * np.sign(gap))
+            for side in (i, j):
+                np.add.at(judged.counted, side, gap != 0)
+                np.add.at(judged.right, side, np.where(gap != 0, right, 0.0))
+        return judged
+
+
+class HeldOutRows:
+    """Hold-outs (p, u) of rows of the ridge problem that share one (shifted) alpha.
+
+    `position` (p, u) says where each held-out row stands among the distinct `rows`.
+    """
+
+    def __init__(self, problem: QuadraticHoldouts, held: np.ndarray, alpha: float):
+        self._problem, self._held, self._alpha = problem, held, alpha
+        self._spectrum: Spectrum = problem.spectrum
+        self._removal: BasisRemoval | None = problem.matrix.removal
+        self.rows, position = np.unique(held, return_inverse=True)
+        self.position = position.reshape(held.shape)
+        self.P, self.B = self._spectrum.P[self.rows], self._spectrum.B[self.rows]
+        self.D = 1.0 / (self._spectrum.eigenvalues + alpha)
+        self.solution = self._spectrum.solutions([alpha])[0]
+        self.in_basis = np.zeros(len(held), dtype=bool)
+        if self._removal is not None:
+            self._number = self._removal.basis_number(problem.n_items)[self.rows]
+            self.in_basis = (self._number[self.position] >= 0).any(axis=1)
+        self.system = self._single_system() if held.shape[1] == 1 else self._pair_system()
+
+    def _fitted(self) -> tuple[np.ndarray, np.ndarray]:
+        """The scores f and the residuals e of the rows."""
+        residuals = self._spectrum.residuals(self.rows, self.solution, self._alpha)
+        return self.P @ self.solution, residuals
+
+    def _single_system(self) -> RowSystem:
+        """Only the diagonals of M and Q are needed: both have one column."""
+        self._diagonal = M = self._spectrum.residual_diagonal(self._alpha)[self.rows]
+        if self._spectrum.cancels:
+            M = np.maximum(M, LEVERAGE)
+        return RowSystem(M[:, None], ((self.P * self.B) @ self.D)[:, None], *self._fitted())
+
+    def _pair_system(self) -> RowSystem:
+        resolvent = self._spectrum.resolvent(self._alpha)
+        M = self._spectrum.residual_operator(self.rows, resolvent, self._alpha)
+        return RowSystem(M, self.P @ (self.B * self.D).T, *self._fitted())
+
+    def predictions(self) -> np.ndarray:
+        """(p, u, k), the offset included."""
+        M, Q, f, e = self.system
+        out = np.empty((*self._held.shape, f.shape[1]))
+        free = ~self.in_basis
+        if self._held.shape[1] == 1:
+            out[free, 0] = (f - Q / M * e)[self.position[free, 0]]
+        else:
+            out[free] = solve_pairs(self.system, self.position[free])
+        if self.in_basis.any():
+            assert self._removal is not None
+            out[self.in_basis] = self._without_basis_items(self._removal)
+        offset = self._problem.offset_of(self._held.ravel())
+        return out + offset.reshape(out.shape)
+
+    def _without_basis_items(self, removal: BasisRemoval) -> np.ndarray:
+        """Predictions of the hold-outs that also remove basis items."""
+        N = self._spectrum.rotate(removal.normals)
+        assert N is not None
+        DN = self.D[:, None] * N
+        redundancy = removal.redundancy
+        if redundancy is None:
+            redundancy = np.zeros((N.shape[1],) * 2)
+        known = N.T @ self.solution + (0.0 if removal.values is None else removal.values)
+        system, position, number = self.system, self.position[self.in_basis], self._number
+        B, P = self.B, self.P
+        if self._held.shape[1] == 1:  # one system of its own for each row, on a diagonal
+            chosen = position[:, 0]
+            M, Q, f, e = (part[chosen] for part in self.system)
+            system = RowSystem(np.diag(M[:, 0]), np.diag(Q[:, 0]), f, e)
+            B, P, number = B[chosen], P[chosen], number[chosen]
+            position = np.arange(len(chosen))[:, None]
+        constraints = BasisConstraints(number, redundancy, B @ DN, P @ DN, N.T @ DN, known)
+        return solve_constrained(system, constraints, position)
+
+    def lost_digits(self) -> np.ndarray:
+        """(p,) the hold-outs that must be refitted, because M_UU is too close to singular.
+
+        The same holds for removed basis items whose map has to be recomputed, or that leave no
+        feature behind.
+        """
+        lost = np.zeros(len(self._held), dtype=bool)
+        if self._spectrum.cancels or self.in_basis.any():
+            lost = self._is_near_singular()
+        if not self._spectrum.cancels:
+            lost &= self.in_basis
+        removal = self._removal
+        if removal is not None and (
+            removal.recompute is not None or len(self._spectrum.eigenvalues) <= self._held.shape[1]
+        ):
+            lost |= self.in_basis
+        return lost
+
+    def _is_near_singular(self) -> np.ndarray:
+        if self._held.shape[1] == 1:
+            return self._diagonal[self.position[:, 0]] < LEVERAGE
+        M, (i, j) = self.system.M, self.position.T
+        M_i, M_j = M[i, i], M[j, j]
+        return M_i * M_j - M[i, j] ** 2 < LEVERAGE * np.maximum(M_i, M_j)

@@ -1,14 +1,14 @@
-"""Hold-outs inside one query whose tied pairs are left out, O(1) each after one matrix a type.
+"""Hold-outs inside one query whose tied pairs do not count, O(1) each after one matrix per kind.
 
-The tie-free cost of a query, after items left, is Σ_i d_i (s_i − f_i − g − γ_k)² + Σ_k ρ_k γ_k²
-at its stationary point over g and γ, k the class of item i, with V and V_k the weights that stay,
+After items left, the tie-free cost of a query is Σ_i d_i (s_i − f_i − g − γ_k)² + Σ_k ρ_k γ_k² at
+its stationary point over g and γ, k being the class of item i, with the remaining weights V, V_k:
 
-    d_i = c v_i (V − V_k) ,      ρ_k = −c V (V − V_k) :
+    d_i = c v_i (V − V_k) ,      ρ_k = −c V (V − V_k) .
 
-profiling γ and g out gives back c (V − V_k) inside classes and c V between them. The items enter
-one by one, so leaving some out is leave-rows-out of a pointwise problem with kernel
-K/λ + Σ_k 1_k 1_kᵀ/ρ_k, noise 1/d_i and an intercept g. d and ρ depend only on which classes lost
-how much weight: the *type* of the hold-out. r score levels have r(r + 1)/2 types of pairs.
+Eliminating γ and g gives back c (V − V_k) inside classes and c V between them. The items enter one
+by one, so items leave as rows of a pointwise problem with kernel K/λ + Σ_k 1_k 1_kᵀ/ρ_k, noise
+1/d_i and an intercept g. d and ρ depend only on which classes lost how much weight: the *kind* of
+the hold-out. With r score levels there are r(r + 1)/2 kinds of pairs.
 """
 
 from __future__ import annotations
@@ -16,65 +16,59 @@ from __future__ import annotations
 import numpy as np
 import scipy.linalg
 
-from rankwise.holdout.pair_systems import solve_pairs
-from rankwise.losses.least_squares import PairwiseScores, balance
+from rankwise.holdout.pair_systems import RowSystem, solve_pairs
+from rankwise.losses.holdout_rules import TieFreeRows, by_kind
 
 SLACK = 1e-3
-"""Share of the noise 1/d below which a class's own direction counts as lost, see `_is_weak`."""
+"""Share of the noise 1/d below which the own direction of a class counts as lost."""
 
 
 class TieFreeQuery:
-    """The items of one query with kernel K, λ and scores; `offset` known beforehand."""
+    """The items of one query with kernel K at λ = alpha; `offset` holds scores known beforehand."""
 
-    def __init__(self, K: np.ndarray, supervision: PairwiseScores, alpha: float, offset):
-        self.K = K / alpha
-        self.supervision = supervision
-        self.offset = offset
-        self.weight = supervision.weight
-        levels = supervision.Y[:, 0]
-        _, self.classes = np.unique(levels, return_inverse=True)
-        self.class_weight = np.bincount(self.classes, self.weight)
-
-    def types(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Hold-outs (p, u) sorted into types: classes lost and with which weight."""
-        lost = np.stack((self.classes[held], self.weight[held]), axis=-1)
-        lost = lost[np.arange(len(held))[:, None], np.lexsort((lost[..., 1], lost[..., 0]))]
-        kinds, kind = np.unique(
-            lost.reshape(len(held), 2 * held.shape[1]), axis=0, return_inverse=True
-        )
-        return kinds, kind.ravel()
+    def __init__(self, K: np.ndarray, rule: TieFreeRows, alpha: float, offset: np.ndarray):
+        self._K = K / alpha
+        self._rule = rule
+        self._offset = offset
+        self._class_weight = rule.class_weight
 
     def leave_out(self, held: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(p, u, k) predictions for hold-outs of u ≤ 2 items, and which are settled.
+        """(p, u, k) predictions for hold-outs (p, u) of u ≤ 2 items, and (p,) which are settled.
 
-        Not settled: items of no weight, and types whose matrix is numerically singular.
+        Not settled are hold-outs of items without weight, and kinds whose matrix is numerically
+        singular.
         """
-        out = np.zeros((*held.shape, self.offset.shape[1]))
+        out = np.zeros((*held.shape, self._offset.shape[1]))
         settled = np.zeros(len(held), dtype=bool)
-        kinds, kind = self.types(held)
-        weighted = (self.weight[held] > 0).all(axis=1)
-        for number in range(len(kinds)):
-            chosen = np.flatnonzero((kind == number) & weighted)
+        weighted = (self._rule.weight[held] > 0).all(axis=1)
+        for same_kind in by_kind(self._kinds(held)):
+            chosen = same_kind[weighted[same_kind]]
             if len(chosen):
-                found = self._leave_type_out(held[chosen])
-                settled[chosen] = found is not None
-                out[chosen] = 0.0 if found is None else found
+                predictions = self._leave_kind_out(held[chosen])
+                settled[chosen] = predictions is not None
+                out[chosen] = 0.0 if predictions is None else predictions
         return out, settled
 
-    def _leave_type_out(self, held: np.ndarray) -> np.ndarray | None:
-        left = self.class_weight.copy()
-        np.subtract.at(left, self.classes[held[0]], self.weight[held[0]])
+    def _kinds(self, held: np.ndarray) -> np.ndarray:
+        """(p,) equal numbers for hold-outs that remove the same weights from the same classes."""
+        lost = np.stack((self._rule.classes[held], self._rule.weight[held]), axis=-1)
+        lost = lost[np.arange(len(held))[:, None], np.lexsort((lost[..., 1], lost[..., 0]))]
+        flat = lost.reshape(len(held), 2 * held.shape[1])
+        return np.unique(flat, axis=0, return_inverse=True)[1].ravel()
+
+    def _leave_kind_out(self, held: np.ndarray) -> np.ndarray | None:
+        rule, left = self._rule, self._class_weight.copy()
+        np.subtract.at(left, rule.classes[held[0]], rule.weight[held[0]])
         V = left.sum()
-        if np.count_nonzero(left > 1e-12 * self.class_weight.sum()) < 2:
-            return self.offset[held]
-        c = 2.0 / (V**2 - left @ left) if self.supervision.by_query else 1.0
-        d = c * self.weight * (V - left)[self.classes]
+        if np.count_nonzero(left > 1e-12 * self._class_weight.sum()) < 2:
+            return self._offset[held]
+        c = 2.0 / (V**2 - left @ left) if rule.normalised else 1.0
+        d = c * rule.weight * (V - left)[rule.classes]
         used = np.flatnonzero(d > 0)
-        if self._is_weak(left, V, d):
+        if self._is_weak(V, d):
             return None
-        classes = self.classes[used]
-        scores = self._scores(left, V)[used] - self.offset[used]
-        covariance = self.K[np.ix_(used, used)].copy()
+        classes = rule.classes[used]
+        covariance = self._K[np.ix_(used, used)].copy()
         covariance -= (classes[:, None] == classes) / (c * V * (V - left)[classes])
         covariance.flat[:: len(used) + 1] += 1.0 / d[used]
         G = _inverse_or_none(covariance)
@@ -82,36 +76,33 @@ class TieFreeQuery:
             return None
         column = G.sum(axis=1)
         M = G - np.outer(column, column) / column.sum()
-        a = M @ scores
-        cross = self.K[:, used]
-        Q, f = (cross @ M)[used], (cross @ a)[used]
-        place = np.searchsorted(used, held)
-        if held.shape[1] == 2:
-            return solve_pairs(M, Q, f, a, place) + self.offset[held]
-        i = place[:, 0]
-        single = f[i] - (Q[i, i] / M[i, i])[:, None] * a[i]
-        return single[:, None] + self.offset[held]
+        e = M @ (rule.scores_left(left)[used] - self._offset[used])
+        cross = self._K[:, used]
+        system = RowSystem(M, (cross @ M)[used], (cross @ e)[used], e)
+        return _predictions(system, np.searchsorted(used, held)) + self._offset[held]
 
-    def _is_weak(self, left, V, d) -> bool:
-        """Whether some class's constant direction has next to no variance.
+    def _is_weak(self, V: float, d: np.ndarray) -> bool:
+        """Whether the constant direction of some class has next to no variance.
 
-        There noise and negative penalty leave 1 − V_k/V of 1/d, which is little or nothing where
-        the class holds almost all weight; the kernel has to make up for it.
+        There the noise and the negative penalty leave 1 − V_k/V of 1/d, which is little or nothing
+        if the class holds almost all weight. Then the kernel has to make up for it.
         """
-        for k in np.flatnonzero(self.class_weight / V > 0.9):
-            members = np.flatnonzero((self.classes == k) & (d > 0))
+        for k in np.flatnonzero(self._class_weight / V > 0.9):
+            members = np.flatnonzero((self._rule.classes == k) & (d > 0))
             if not len(members):
                 continue
-            kernel = self.K[np.ix_(members, members)].mean() * len(members) * d[members].mean()
-            if 1.0 - self.class_weight[k] / V + kernel < SLACK:
+            kernel = self._K[np.ix_(members, members)].mean() * len(members) * d[members].mean()
+            if 1.0 - self._class_weight[k] / V + kernel < SLACK:
                 return True
         return False
 
-    def _scores(self, left: np.ndarray, V: float) -> np.ndarray:
-        if self.supervision.loss != "unit":
-            return self.supervision.Y
-        unit = balance(left, np.array([V]), np.array([0, len(left)]))
-        return np.repeat(unit[self.classes][:, None], self.offset.shape[1], axis=1)
+
+def _predictions(system: RowSystem, rows: np.ndarray) -> np.ndarray:
+    if rows.shape[1] == 2:
+        return solve_pairs(system, rows)
+    i = rows[:, 0]
+    single = system.f[i] - (system.Q[i, i] / system.M[i, i])[:, None] * system.e[i]
+    return single[:, None]
 
 
 def _inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:

@@ -11,7 +11,7 @@ import numpy as np
 
 from rankwise.exceptions import ReadError
 from rankwise.io.source import Source
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 TRUTH = {"true": "1", "false": "0"}

@@ -17,7 +17,7 @@ from rankwise.exceptions import ReadError
 from rankwise.io.letor_lines import LARGEST_ID, REASONS, LineError, Part, parse_part
 from rankwise.io.source import COMPRESSED, Source, read_source, refuse_other_encodings
 from rankwise.numerics.threads import run
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 PART_BYTES = 1 << 22
 DENSE_SHARE = 0.25

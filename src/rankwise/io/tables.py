@@ -10,7 +10,7 @@ from sklearn.utils import Bunch
 from rankwise.exceptions import ReadError
 from rankwise.io.columns import Columns, read_columns
 from rankwise.io.source import read_source
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 
 def read_table(

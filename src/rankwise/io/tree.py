@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.io.container import NAMES
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 DEEPEST = 40
 PLAIN = (bool, int, float, str, type(None))

@@ -22,8 +22,8 @@ from rankwise.solvers.complete_graph import (
     refuse_overflow,
 )
 from rankwise.solvers.incomplete_graph import DualModel, PrimalModel, Solution, conjugate_gradients
-from rankwise.spaces.kernels import refuse_too_large
 from rankwise.spaces.nodes_and_edges import Edges, Nodes
+from rankwise.validation import refuse_too_large
 
 COPIES = 10
 """Matrices the size of Y that a closed form holds at its peak (measured)."""

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.learners.magnitude import MagnitudeSupervision
-from rankwise.learners.mprank import MPRank, least_squares, loo_costs
-from rankwise.learners.rank_svm import forget_model
+from rankwise.holdout.pairwise_loo import pairwise_loo_costs
+from rankwise.learners.magnitude_ranker import MagnitudeSupervision
+from rankwise.learners.mprank import least_squares
 from rankwise.solvers.spectral import refuse_overflow
-from rankwise.validation import check_items, check_positive
+from rankwise.spaces.kernels import Kernel
+from rankwise.validation import check_alphas, check_items
 
 DEFAULT_CS = 2.0 ** np.arange(-10, 16)
 
@@ -28,13 +29,13 @@ class MPRankCV(MagnitudeSupervision):
     Attributes
     ----------
     C_ : the chosen C; best_cost_ : its leave-one-out error, averaged over outputs
-    cv_results_ : {"C", "cost"}, one entry a C
+    cv_results_ : {"C", "cost"}, one entry per C
     coef_ or dual_coef_, basis_index_ : of the model with C_, trained on everything
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rankwise.learners.mprank_cv import MPRankCV
+    >>> from rankwise import MPRankCV
     >>> X = np.arange(8.0).reshape(-1, 1)
     >>> MPRankCV([0.01, 1.0, 100.0]).fit(X, 2 * X[:, 0]).C_
     100.0
@@ -63,34 +64,18 @@ class MPRankCV(MagnitudeSupervision):
 
     def fit(self, X, y, *, qid=None):
         """Score the grid, choose, and keep the model of the chosen C."""
-        Cs = _check_grid(DEFAULT_CS if self.Cs is None else self.Cs)
-        names = ("kernel", "gamma", "degree", "coef0", "basis", "random_state")
-        model = MPRank(Cs[0], **{name: getattr(self, name) for name in names})
-        model._check_parameters()
+        Cs = check_alphas(DEFAULT_CS if self.Cs is None else self.Cs, "Cs", "C")
+        Kernel.of(self)
         X = check_items(self, X, reset=True)
         self._keep(X, *self._supervise(X.shape[0], y, qid, None), qid is not None)
-        problem = least_squares(model, X, self._supervision, self._single_output)
+        problem = least_squares(self, X, self._supervision)
         with np.errstate(over="ignore"):
-            costs = loo_costs(problem, self._supervision, Cs, self.exact).mean(axis=1)
+            costs = pairwise_loo_costs(problem, Cs, self.exact).mean(axis=1)
         refuse_overflow(costs)
         self.cv_results_ = {"C": Cs, "cost": costs}
         self.best_cost_ = float(costs.min())
         self.C_ = float(Cs[costs <= self.best_cost_ * (1 + 1e-12)].min())
-        problem._set_model(problem._solve_path([self._normaliser / (2 * self.C_)])[0])
-        forget_model(self)
-        for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis", "n_iter_"):
-            if hasattr(problem, name):
-                setattr(self, name, getattr(problem, name))
+        solution = problem.path([self._normaliser / (2 * self.C_)])[0]
+        self._set_model(problem.space, solution, self._single_output)
+        self.n_iter_ = problem.n_iter
         return self
-
-
-def _check_grid(Cs) -> np.ndarray:
-    try:
-        grid = np.atleast_1d(np.asarray(Cs, dtype=float))
-    except (TypeError, ValueError) as error:
-        raise ValueError("Cs must hold numbers, all of them positive.") from error
-    if grid.ndim != 1 or not len(grid):
-        raise ValueError("Cs must be a non-empty one-dimensional array.")
-    for C in grid:
-        check_positive("every C in Cs", C)
-    return grid

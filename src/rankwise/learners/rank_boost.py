@@ -9,12 +9,11 @@ from scipy import sparse
 from sklearn.utils import check_random_state, column_or_1d
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from rankwise.learners.base import Ranker
+from rankwise.learners.ranker import Ranker
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.solvers.boosting import PairDistribution, ThresholdRankers
-from rankwise.spaces.kernels import refuse_too_large
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_positive, check_scores, check_weights
+from rankwise.validation import check_positive, check_scores, check_weights, refuse_too_large
 
 RANKER = np.dtype([("feature", np.int64), ("threshold", np.float64), ("missing", np.float64)])
 USELESS = 1e-12

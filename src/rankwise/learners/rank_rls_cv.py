@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.learners.base import Ranker
-from rankwise.learners.quadratic import check_alphas
-from rankwise.learners.rank_rls import RankRLS
-from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
-from rankwise.validation import check_items
+from rankwise.learners.rank_rls import PairwiseLeastSquares
+from rankwise.model_selection.choosing import largest_of_best
+from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.scoring import score_folds, score_pairs
+from rankwise.validation import check_alphas
 
 DEFAULT_ALPHAS = 2.0 ** np.arange(-15, 16)
-EQUAL = 1e-12
-"""Scores closer than this are equal: the largest alpha wins."""
 
 
-class RankRLSCV(Ranker):
+class RankRLSCV(PairwiseLeastSquares):
     """RankRLS with alpha chosen from a grid by exact cross-validation.
 
     Every alpha is scored on predictions by models that never saw the items predicted, from one
@@ -40,7 +38,7 @@ class RankRLSCV(Ranker):
     ----------
     alpha_ : the chosen alpha, (k,) with alpha_per_target
     best_score_ : its score
-    cv_results_ : {"alpha", "score", "score_se"}, one entry an alpha, (a, k) with
+    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
         alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
         the mean over queries or folds.
     coef_ or dual_coef_, basis_index_ : of the model refitted on everything with alpha_
@@ -86,50 +84,31 @@ class RankRLSCV(Ranker):
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid, choose, and keep the model of the chosen alpha."""
         alphas = check_alphas(DEFAULT_ALPHAS if self.alphas is None else self.alphas)
-        model = self._model(alphas[0])
-        model._check_parameters()
-        X = check_items(self, X, reset=True)
-        supervision, model._single_output = model._supervise(X, y, qid, sample_weight)
-        supervision.check()
-        self._has_queries = qid is not None
-        folds = Folds(self.cv, X, supervision, self.random_state)
-        problem = model._prepare(X, supervision)
+        problem, single = self._checked_problem(X, y, qid, sample_weight, None)
+        supervision = problem.supervision
+        folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
         if folds.is_leave_pair_out:
             scores, influence = score_pairs(problem, alphas, self.scoring)
         else:
             scores, influence = score_folds(problem, folds, alphas, self.scoring)
-        return self._choose(alphas, scores, influence, model)
-
-    def _model(self, alpha) -> RankRLS:
-        shared = RankRLS().get_params()
-        parameters = {name: getattr(self, name) for name in shared if name != "alpha"}
-        return RankRLS(alpha, **parameters)
-
-    def _choose(self, alphas, scores, influence, model: RankRLS):
-        """scores (a, k); influence (a, units, k), whose sum of squares is the squared error."""
         if not self.alpha_per_target:
-            scores, influence = scores.mean(axis=1), influence.mean(axis=2)
-        errors = np.sqrt((influence**2).sum(axis=1))
-        self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}
-        eligible = scores >= scores.max(axis=0) - EQUAL
-        best = np.where(eligible.T, alphas, -np.inf).T.argmax(axis=0)
-        self.alpha_ = alphas[best] if self.alpha_per_target else float(alphas[best])
-        if self.alpha_per_target:
-            self.best_score_ = scores[best, np.arange(scores.shape[1])]
-            chosen, place = np.unique(best, return_inverse=True)
-            path = model._solve_path(alphas[chosen])
-            solution = path[place, :, np.arange(len(place))].T
-        else:
-            self.best_score_ = float(scores[best])
-            solution = model._solve_path([self.alpha_])[0]
-        model._set_model(solution)
-        for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
-            if hasattr(model, name):
-                setattr(self, name, getattr(model, name))
-        self.n_iter_ = model.n_iter_
+            scores, influence = scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
+        best = np.array([largest_of_best(alphas, column) for column in scores.T])
+        self._set_results(alphas, best, scores, np.sqrt((influence**2).sum(axis=1)))
+        chosen, which = np.unique(best, return_inverse=True)
+        path = problem.path(alphas[chosen])
+        columns = np.arange(path.shape[2])
+        solution = path[np.broadcast_to(which, len(columns)), :, columns].T
+        self._set_model(problem.space, solution, single)
+        self.n_iter_ = problem.n_iter
         return self
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    def _set_results(self, alphas, best, scores, errors) -> None:
+        """The attributes of the choice; arrays over outputs with alpha_per_target."""
+        best_scores = scores[best, np.arange(scores.shape[1])]
+        if self.alpha_per_target:
+            self.alpha_, self.best_score_ = alphas[best], best_scores
+        else:
+            self.alpha_, self.best_score_ = float(alphas[best[0]]), float(best_scores[0])
+            scores, errors = scores[:, 0], errors[:, 0]
+        self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}

@@ -2,38 +2,32 @@
 
 from __future__ import annotations
 
-import warnings
-from numbers import Integral
-
 import numpy as np
-from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from rankwise.learners.base import Ranker
-from rankwise.losses.hinge import LOSSES, NoPreference, Risk, risk_of_preferences, risk_of_scores
-from rankwise.losses.least_squares import PairwisePreferences
+from rankwise.learners.ranker import check_max_iter
+from rankwise.learners.risk_ranker import RiskRanker
+from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks, is_smooth
+from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
-from rankwise.spaces.cholesky_space import CholeskySpace
-from rankwise.spaces.kernels import check_kernel
-from rankwise.spaces.space import ReducedSpace
+from rankwise.solvers.solver import Solution
+from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.compared_items import ComparedItems
+from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
-from rankwise.validation import (
-    check_choice,
-    check_items,
-    check_positive,
-    check_preferences,
-    check_scores,
-)
+from rankwise.supervision.supervision import Supervision
+from rankwise.validation import check_choice, check_items, check_positive
 
-SOLVERS = {"auto": None, "bundle": BundleSolver, "newton": NewtonSolver}
-"""auto: the bundle method for the hinge loss, truncated Newton for the squared hinge loss."""
-PRECISIONS = [np.float64, np.float32]
+SOLVERS: dict[str, type[BundleSolver] | type[NewtonSolver] | None] = {
+    "auto": None,
+    "bundle": BundleSolver,
+    "newton": NewtonSolver,
+}
+"""auto: truncated Newton if the loss is smooth (the squared hinge), else the bundle method."""
 
 
-class RankSVM(Ranker):
+class RankSVM(RiskRanker):
     """Minimises mean over queries of (mean over pairs y_h > y_j of loss) + alpha‖w‖².
 
     The loss of a pair is max(0, 1 − (f_h − f_j)), or its square; queries without a pair do not
@@ -62,7 +56,7 @@ class RankSVM(Ranker):
     basis_index_ : (r,) the items that dual_coef_ belongs to
     objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
     gap_, n_iter_ : of the last fit
-    history_ : {"objective", "gap", "seconds"}, one entry an iteration (and, with
+    history_ : {"objective", "gap", "seconds"}, one entry per iteration (and, with
         Newton's method, one for the start)
     n_features_in_, feature_names_in_
         With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
@@ -115,52 +109,41 @@ class RankSVM(Ranker):
 
         X in single precision is used as it is. Ctrl-C ends the fit with the best model so far.
         """
-        check_svm_parameters(self)
+        self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
-        X = check_items(self, X, reset=True, dtype=PRECISIONS)
-        risks, single = self._risks(X.shape[0], y, qid, preferences)
+        X = check_items(self, X, reset=True, dtype=self.precisions)
+        supervision, single = self._supervise(X.shape[0], y, qid, preferences)
+        risks = hinge_risks(self.loss, supervision)
         self._has_queries = qid is not None
-        space, phi = build_features(self, X)
-        self._set_solutions(space, self._minimise(phi, risks, alpha), single)
+        space = self._feature_space(X)
+        starts = self._starts(space.matrix.F.shape[1], len(risks))
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        solutions = self._minimise(
+            self._solver_class(), space.matrix.F, risks, alpha, starts=starts, **limits
+        )
+        self._keep_for_warm_start(solutions)
+        self._set_solutions(space, solutions, single)
         return self
 
-    def _minimise(self, phi, risks: list[Risk], alpha: float) -> list[Solution]:
-        """One solution a risk."""
-        solver, starts = solver_class(self), self._starts(phi.shape[1], len(risks))
-        solutions = []
-        for risk, start in zip(risks, starts):
-            found = solver(phi, risk).solve(
-                alpha,
-                start=start,
-                tol=self.tol,
-                max_iter=self.max_iter,
-                verbose=self.verbose,
-            )
-            solutions.append(found)
-            if found.status == INTERRUPTED and len(solutions) < len(risks):
-                raise KeyboardInterrupt("no model yet for the outputs that remain")
-            warn_unless_converged(found, self, stacklevel=4)
-        return solutions
+    def _check_parameters(self) -> None:
+        """All but alpha."""
+        check_choice("loss", self.loss, HINGE_LOSSES)
+        check_choice("solver", self.solver, SOLVERS)
+        check_positive("tol", self.tol)
+        check_max_iter(self.max_iter)
+        Kernel.of(self)
 
-    def predict(self, X):
-        """Scores of the items X, (n,) or (n, k); higher is better."""
-        if self.kernel != "linear":
-            return super().predict(X)
-        check_is_fitted(self)
-        products = Products(check_items(self, X, reset=False, dtype=PRECISIONS))
-        if self.coef_.ndim == 1:
-            return products.scores(self.coef_)
-        return np.column_stack([products.scores(w) for w in self.coef_])
+    def _supervise(self, m: int, y, qid, preferences=None) -> tuple[Supervision, bool]:
+        if preferences is None:
+            return self._scored_items(m, y, qid, None)
+        preferences = check_preferences(preferences, y, m)
+        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), np.ones(m))
+        supervision.check()
+        return supervision, True
 
-    def _risks(self, m: int, y, qid, preferences) -> tuple[list[Risk], bool]:
-        """One risk an output, and whether there is but one."""
-        queries = Queries.from_labels(qid, m)
-        if preferences is not None:
-            preferences = check_preferences(preferences, y, m)
-            PairwisePreferences(preferences, queries, np.ones(m), "unit").check()
-            return [risk_of_preferences(preferences, m, self.loss)], True
-        Y = check_scores(y, m)
-        return score_risks(Y.reshape(m, -1), queries, self.loss), Y.ndim == 1
+    def _solver_class(self) -> type[BundleSolver] | type[NewtonSolver]:
+        automatic = NewtonSolver if is_smooth(self.loss) else BundleSolver
+        return SOLVERS[self.solver] or automatic
 
     def _starts(self, n: int, k: int) -> list[np.ndarray | None]:
         last = getattr(self, "_last", None)
@@ -168,94 +151,19 @@ class RankSVM(Ranker):
             return list(last)
         return [None] * k
 
-    def _set_solutions(self, space, solutions: list[Solution], single: bool) -> None:
-        W = np.array([found.w for found in solutions])
-        self._last = W if self.warm_start else None
-        set_model(self, space, W, single)
-        columns = ("objective", "gap", "n_iter", "history")
-        values = {name: [getattr(found, name) for found in solutions] for name in columns}
-        for name, value in values.items():
-            whole = value if name == "history" else np.array(value)
-            setattr(self, f"{name}_", value[0] if single else whole)
+    def _keep_for_warm_start(self, solutions: list[Solution]) -> None:
+        self._last = np.array([found.w for found in solutions]) if self.warm_start else None
 
-    def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.target_tags.multi_output = True
-        return tags
+    @property
+    def precisions(self):
+        """Linear models use X in single precision as it is."""
+        return [np.float64, np.float32] if Kernel(self.kernel).is_linear else np.float64
 
-
-def check_svm_parameters(model) -> None:
-    """All but alpha."""
-    check_choice("loss", model.loss, LOSSES)
-    check_choice("solver", model.solver, SOLVERS)
-    check_positive("tol", model.tol)
-    check_kernel(model.kernel, **model._kernel_parameters())
-    if not isinstance(model.max_iter, Integral) or model.max_iter < 1:
-        raise ValueError(f"max_iter must be an integer of at least 1; got {model.max_iter!r}.")
-    if model.solver == "newton" and model.loss == "hinge":
-        raise ValueError(
-            'solver="newton" requires curvature, which the hinge loss lacks: use '
-            'loss="squared_hinge", or solver="bundle".'
-        )
-
-
-def solver_class(model):
-    if model.solver != "auto":
-        return SOLVERS[model.solver]
-    return BundleSolver if model.loss == "hinge" else NewtonSolver
-
-
-def build_features(model, X):
-    """The space (None for the plain linear one) and its features Φ of the training items."""
-    if model.kernel == "linear" and model.basis is None:
-        return None, X
-    parameters = model._kernel_parameters()
-    if model.basis is None:
-        space = CholeskySpace(X, model.kernel, parameters)
-        return space, space.embedding
-    space = ReducedSpace(X, model.kernel, parameters, model.basis, model.random_state)
-    return space, space.map.embedding_
-
-
-def set_model(model, space, W: np.ndarray, single: bool) -> None:
-    """The fitted attributes from weights W (k, d) in the space, and none of an earlier kernel's."""
-    forget_model(model)
-    solution = W.T if space is None else space.to_model(W.T)
-    if model.kernel == "linear":
-        model.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)
-    else:
-        model.dual_coef_ = solution[:, 0] if single else solution
-    if space is not None:
-        model.basis_index_, model._X_basis = space.basis_index, space.X_basis
-
-
-def forget_model(model, names=("coef_", "dual_coef_", "basis_index_", "_X_basis")) -> None:
-    for name in names:
-        vars(model).pop(name, None)
-
-
-def score_risks(Y: np.ndarray, queries: Queries, loss: str) -> list[Risk]:
-    """One risk an output; NoPreference names the output that has none."""
-    risks = []
-    for j, y in enumerate(Y.T):
-        try:
-            risks.append(risk_of_scores(np.ascontiguousarray(y), queries, loss))
-        except NoPreference as error:
-            if Y.shape[1] == 1:
-                raise
-            raise NoPreference(f"output {j}: {error}") from None
-    return risks
-
-
-def warn_unless_converged(found: Solution, model, stacklevel: int = 3) -> None:
-    if found.status == CONVERGED:
-        return
-    reason = "was interrupted" if found.status == INTERRUPTED else "did not converge"
-    advice = "" if found.status == INTERRUPTED else ": increase max_iter or tol, or scale X"
-    warnings.warn(
-        f"{type(model).__name__} {reason} after {found.n_iter} iterations, with objective "
-        f"{found.objective:.6g} within {found.gap:.3g} of the minimum (tol={model.tol:g}); the "
-        f"best model so far is kept{advice}.",
-        ConvergenceWarning,
-        stacklevel=stacklevel,
-    )
+    def _scores(self, represented: Matrix) -> np.ndarray:
+        """Products in double precision, on all cores, without a copy of a linear model's X."""
+        if not Kernel(self.kernel).is_linear:
+            return super()._scores(represented)
+        products = Products(represented)
+        if self.coef_.ndim == 1:
+            return products.scores(self.coef_)
+        return np.column_stack([products.scores(w) for w in self.coef_])

@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
-from rankwise.learners.quadratic import check_alphas
-from rankwise.learners.rank_svm import (
-    PRECISIONS,
-    RankSVM,
-    build_features,
-    check_svm_parameters,
-    score_risks,
-    solver_class,
-    warn_unless_converged,
-)
-from rankwise.losses.hinge import NoPreference, risk_of_scores
-from rankwise.model_selection.scoring import Folds, score_folds
-from rankwise.numerics.products import Products
+from rankwise.holdout.risk_holdouts import RiskHoldouts
+from rankwise.learners.rank_svm import RankSVM
+from rankwise.learners.ranker import warn_unless_converged
+from rankwise.losses.losses_by_name import hinge_risks
+from rankwise.model_selection.choosing import largest_of_best
+from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.scoring import score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
-from rankwise.supervision.queries import Queries
-from rankwise.validation import check_items, check_scores
+from rankwise.validation import check_alphas, check_items
 
 DEFAULT_ALPHAS = 10.0 ** np.arange(-6, 2)
 
@@ -48,7 +41,7 @@ class RankSVMCV(RankSVM):
     ----------
     alpha_ : the chosen alpha; of equal scores the largest
     best_score_ : its score
-    cv_results_ : {"alpha", "score", "score_se"}, one entry an alpha
+    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
         and those of RankSVM, of the model refitted on everything with alpha_
     """
 
@@ -89,89 +82,44 @@ class RankSVMCV(RankSVM):
 
     def fit(self, X, y, *, qid=None):
         """Score the grid on held-out predictions, choose, and refit on everything."""
-        check_svm_parameters(self)
+        self._check_parameters()
         alphas = check_alphas(DEFAULT_ALPHAS if self.alphas is None else self.alphas)
-        X = check_items(self, X, reset=True, dtype=PRECISIONS)
-        Y = check_scores(y, X.shape[0])
-        queries = Queries.from_labels(qid, X.shape[0])
+        X = check_items(self, X, reset=True, dtype=self.precisions)
+        supervision, single = self._supervise(X.shape[0], y, qid)
         self._has_queries = qid is not None
-        scores = _Scores(Y.reshape(len(Y), -1), queries)
-        risks = score_risks(scores.Y, queries, self.loss)
-        folds = Folds(self.cv, X, scores, self.random_state)
+        risks_of = partial(hinge_risks, self.loss)
+        risks = risks_of(supervision)
+        folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
                 f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
                 "where it has a closed form."
             )
-        space, phi = build_features(self, X)
-        path = _HeldOutPaths(self, space, phi, scores)
-        found, influence = score_folds(path, folds, alphas, self.scoring)
-        self._choose(alphas, found.mean(axis=1), influence.mean(axis=2))
-        solutions = [
-            path.solve_path(phi, risk, np.append(alphas[alphas > self.alpha_], self.alpha_))[-1]
-            for risk in risks
-        ]
-        self._set_solutions(space, solutions, Y.ndim == 1)
+        space = self._feature_space(X)
+        held_out = RiskHoldouts(space, supervision, risks_of, self._solve_path)
+        scores, influence = score_folds(held_out, folds, alphas, self.scoring)
+        self._choose(alphas, scores.mean(axis=1), influence.mean(axis=2))
+        path = np.append(alphas[alphas > self.alpha_], self.alpha_)
+        solutions = [self._solve_path(space.matrix.F, risk, path)[-1] for risk in risks]
+        self._keep_for_warm_start(solutions)
+        self._set_solutions(space, solutions, single)
         return self
 
     def _choose(self, alphas, scores, influence) -> None:
         errors = np.sqrt((influence**2).sum(axis=1))
         self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}
         self.best_score_ = float(scores.max())
-        self.alpha_ = float(alphas[scores >= self.best_score_ - 1e-12].max())
+        self.alpha_ = float(alphas[largest_of_best(alphas, scores)])
 
-
-@dataclass
-class _Scores:
-    Y: np.ndarray
-    queries: Queries
-
-    def take(self, index: np.ndarray) -> _Scores:
-        return _Scores(self.Y[index], self.queries.take(index))
-
-
-class _HeldOutPaths:
-    """Held-out predictions for a grid of alphas, in the form that score_folds asks for."""
-
-    def __init__(self, model: RankSVMCV, space, phi, scores: _Scores):
-        self._model, self._space, self._phi = model, space, phi
-        self._supervision = scores
-
-    def solve_path(self, phi, risk, alphas) -> list[Solution]:
-        """Solutions in the order of alphas, solved from the largest down."""
-        model = self._model
-        solver, start = solver_class(model)(phi, risk), None
-        limits = {"tol": model.tol, "max_iter": model.max_iter, "verbose": model.verbose}
+    def _solve_path(self, phi, risk, alphas: np.ndarray) -> list[Solution]:
+        """Solutions in the order of alphas, solved from the largest alpha down."""
+        solver, start = self._solver_class()(phi, risk), None
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
         solutions = {}
         for alpha in sorted(set(alphas.tolist()), reverse=True):
-            found = solver.solve(alpha, start=start, **limits)
-            if found.status == INTERRUPTED:
+            solution = solver.solve(alpha, start=start, **limits)
+            if solution.status == INTERRUPTED:
                 raise KeyboardInterrupt("alpha was not chosen yet")
-            warn_unless_converged(found, model)
-            solutions[alpha], start = found, found.w
+            warn_unless_converged(solution, self)
+            solutions[alpha], start = solution, solution.w
         return [solutions[alpha] for alpha in alphas.tolist()]
-
-    def _without(self, held: np.ndarray, alphas) -> np.ndarray:
-        """(a, |held|, k); zero where the items that stay have no preference to learn from."""
-        staying = np.setdiff1d(np.arange(len(self._supervision.Y)), held)
-        phi = self._phi
-        if self._model.basis is not None:
-            phi = self._space.map.without(held)
-        part = self._supervision.take(staying)
-        trained, tested = phi[staying], Products(phi[held])
-        out = np.zeros((len(alphas), len(held), part.Y.shape[1]))
-        for j, y in enumerate(part.Y.T):
-            try:
-                risk = risk_of_scores(np.ascontiguousarray(y), part.queries, self._model.loss)
-            except NoPreference:
-                continue
-            for i, found in enumerate(self.solve_path(trained, risk, alphas)):
-                out[i, :, j] = tested.scores(found.w)
-        return out
-
-    def _leave_groups_out(self, groups, alphas) -> np.ndarray:
-        parts = [self._without(items, alphas) for items in groups]
-        out = np.empty((len(alphas), *self._supervision.Y.shape))
-        for items, part in zip(groups, parts):
-            out[:, items] = part
-        return out

@@ -1,8 +1,8 @@
-"""SVRank: ε-insensitive magnitude-preserving ranking in O(m log m) a step."""
+"""SVRank: ε-insensitive magnitude-preserving ranking in O(m log m) per step."""
 
 from __future__ import annotations
 
-from rankwise.learners.magnitude import MagnitudeRanker
+from rankwise.learners.magnitude_ranker import MagnitudeRanker
 from rankwise.validation import check_items, check_positive
 
 
@@ -12,7 +12,7 @@ class SVRank(MagnitudeRanker):
     Over ordered pairs; with qid over pairs of the same query, and Σ m_q² in place of m².
     Equation 9 of Cortes, Mohri, Rastogi (2007), without its quadratic programme of m²
     constraints: the cost depends on the residuals h − y alone, which are sorted, O(nnz + m log m)
-    a step.
+    per step.
 
     Parameters
     ----------
@@ -34,13 +34,13 @@ class SVRank(MagnitudeRanker):
     basis_index_ : (r,) the items that dual_coef_ belongs to
     objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
     gap_, n_iter_ : of the fit
-    history_ : {"objective", "gap", "seconds"}, one entry an iteration
+    history_ : {"objective", "gap", "seconds"}, one entry per iteration
         With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
 
     Examples
     --------
     >>> import numpy as np
-    >>> from rankwise.learners.svrank import SVRank
+    >>> from rankwise import SVRank
     >>> X = np.array([[0.0], [1.0], [2.0], [4.0]])
     >>> SVRank(C=1000.0, epsilon=0.1, tol=1e-6).fit(X, [5.0, 7.0, 9.0, 13.0]).predict(X).round(1)
     array([0. , 2. , 4. , 7.9])

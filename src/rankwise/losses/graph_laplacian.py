@@ -1,25 +1,38 @@
-"""The Laplacian of an explicit preference graph: relative costs and preference lists."""
+"""The Laplacian of an explicit graph, in which every pair may have its own weight."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from rankwise.losses.laplacian import Laplacian, Target
+from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.queries import Queries
 
 
-class GraphLaplacian:
-    """An explicit graph: L sparse, its factor R found one connected component at a time.
+class Factor(NamedTuple):
+    """R with orthogonal columns, and for each column its component and its squared norm."""
 
-    apply costs O(edges). R costs O(Σ component³) once, when first asked for: only dual solutions
-    and hold-outs need it.
+    R: sparse.csr_array | np.ndarray
+    component: np.ndarray
+    squared_norm: np.ndarray
+
+
+class GraphLaplacian(Laplacian):
+    """L as a sparse matrix; its factor R is found one connected component at a time.
+
+    `apply` costs O(edges). R costs O(Σ component³) once, when it is first used: only dual
+    solutions and hold-outs need it.
     """
 
-    def __init__(self, L: sparse.csr_array):
-        self.L = L
+    def __init__(self, weights: sparse.csr_array):
+        """`weights` is the symmetric matrix of the weights of all pairs."""
+        degree = np.asarray(weights.sum(axis=1)).ravel()
+        self.L = sparse.csr_array(sparse.diags_array(degree) - weights)
 
     @property
     def n_items(self) -> int:
@@ -27,19 +40,15 @@ class GraphLaplacian:
 
     @property
     def rank(self) -> int:
-        return self.R.shape[1]
-
-    @property
-    def R(self) -> sparse.csr_array | np.ndarray:
-        return self._factorized[0]
+        return self._factorised.R.shape[1]
 
     @cached_property
     def component(self) -> np.ndarray:
+        """(m,) the number of each item's connected component."""
         return connected_components(self.L, directed=False)[1]
 
     @cached_property
-    def _factorized(self):
-        """R with orthogonal columns, the component and the squared norm of each column."""
+    def _factorised(self) -> Factor:
         members = Queries(self.component, np.arange(self.component.max() + 1))
         rows, columns, values, owner, squared = [], [], [], [], []
         for c in np.flatnonzero(members.sizes > 1):
@@ -54,38 +63,33 @@ class GraphLaplacian:
             values.append((Q[:, kept] * np.sqrt(eigenvalues[kept])).ravel())
         shape = (self.n_items, len(owner))
         if not rows:
-            return np.zeros(shape), np.zeros(0, dtype=int), np.zeros(0)
-        place = (np.concatenate(rows), np.concatenate(columns))
-        R = sparse.csr_array((np.concatenate(values), place), shape=shape)
+            return Factor(np.zeros(shape), np.zeros(0, dtype=int), np.zeros(0))
+        where = (np.concatenate(rows), np.concatenate(columns))
+        R = sparse.csr_array((np.concatenate(values), where), shape=shape)
         dense = R.nnz > 0.1 * shape[0] * shape[1]
-        return (R.toarray() if dense else R), np.array(owner), np.array(squared)
+        return Factor(R.toarray() if dense else R, np.array(owner), np.array(squared))
 
-    def factor(self, Y):
-        return self.R @ Y
+    def factor(self, Y: np.ndarray) -> np.ndarray:
+        return self._factorised.R @ Y
 
-    def factor_t(self, X):
-        return self.R.T @ X
+    def factor_t(self, X: np.ndarray) -> np.ndarray:
+        return self._factorised.R.T @ X
 
-    def sandwich(self, K):
-        """Rᵀ K R for symmetric K."""
+    def sandwich(self, K: np.ndarray) -> np.ndarray:
         return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
 
-    def apply(self, X):
+    def apply(self, X: np.ndarray) -> np.ndarray:
         return self.L @ X
 
-    def rows_of(self, items):
-        return np.flatnonzero(np.isin(self._factorized[1], self.component[items]))
+    def rows_of(self, items: np.ndarray) -> np.ndarray:
+        return np.flatnonzero(np.isin(self._factorised.component, self.component[items]))
 
-    def is_closed(self, items):
-        return len(self.closure(items)) == len(items)
-
-    def closure(self, items):
+    def closure(self, items: np.ndarray) -> np.ndarray:
         return np.flatnonzero(np.isin(self.component, self.component[items]))
 
-    def gram(self, F, target):
+    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
         G = F.T @ (self.L @ F)
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 
     def solve_factor(self, b: np.ndarray) -> np.ndarray:
-        """β with R β = b, for b in the range of L."""
-        return (self.R.T @ b) / self._factorized[2][:, None]
+        return self.factor_t(b) / self._factorised.squared_norm[:, None]

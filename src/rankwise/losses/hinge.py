@@ -1,60 +1,18 @@
-"""Pairwise risks: value, (sub)gradient and curvature with respect to the predictions p = Φ w.
-
-A risk is anything convex and never negative with ``at(p) -> Evaluation``; solvers see no more. Over
-scores an evaluation costs O(m log m) however many pairs there are, over l explicit preferences
-O(l + m).
-"""
+"""Hinge and squared hinge loss over the pairs of scored items, or over explicit preferences."""
 
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol
 
 import numpy as np
 
 from rankwise.losses.margin_window import ScoreRanks
-from rankwise.supervision.preferences import Preferences
+from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
+from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.queries import Queries
 
-LOSSES = {
-    "hinge": "max(0, 1 − (p_h − p_j)) for h preferred over j",
-    "squared_hinge": "max(0, 1 − (p_h − p_j))² for h preferred over j",
-}
 
-
-class NoPreference(ValueError):
-    """The scores hold no pair to learn from."""
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """R(p) ≥ 0, a subgradient dR/dp, and v ↦ ∇²R(p) v where the risk is smooth."""
-
-    value: float
-    gradient: np.ndarray
-    curvature: Callable[[np.ndarray], np.ndarray] | None = None
-
-
-class Risk(Protocol):
-    n_items: int
-
-    def at(self, p: np.ndarray) -> Evaluation: ...
-
-
-def risk_of_scores(y: np.ndarray, queries: Queries, loss: str) -> Risk:
+class ScoreRisk(Risk):
     """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j."""
-    return ScoreHinge(y, queries) if loss == "hinge" else ScoreSquaredHinge(y, queries)
 
-
-def risk_of_preferences(preferences: Preferences, n_items: int, loss: str) -> Risk:
-    """Weighted mean loss over explicit preferences; magnitudes play no part, the margin is 1."""
-    if loss == "hinge":
-        return PreferenceHinge(preferences, n_items)
-    return PreferenceSquaredHinge(preferences, n_items)
-
-
-class _ScoreRisk:
     def __init__(self, y: np.ndarray, queries: Queries):
         self.n_items = len(y)
         self._scores = ScoreRanks(y, queries)
@@ -75,15 +33,14 @@ class _ScoreRisk:
         return float(self._weight * counts.sum(dtype=np.int64))
 
     def _centred(self, p: np.ndarray) -> np.ndarray:
-        """p less its mean in each query: the same differences, fewer digits lost to large p."""
-        queries = self._scores.queries
-        if len(queries) == 1:
-            return p - p.mean()
-        return p - (np.bincount(queries.codes, p) / queries.sizes)[queries.codes]
+        """The same differences, with fewer digits lost to a large p."""
+        return self._scores.queries.centred(p)
 
 
-class ScoreHinge(_ScoreRisk):
+class ScoreHinge(ScoreRisk):
     """Equation 4 of Airola et al. (2011), by query."""
+
+    name = "the hinge loss"
 
     def at(self, p: np.ndarray) -> Evaluation:
         p = self._centred(p)
@@ -93,11 +50,14 @@ class ScoreHinge(_ScoreRisk):
         return Evaluation(max(0.0, float(value)), gradient)
 
 
-class ScoreSquaredHinge(_ScoreRisk):
-    """Σ (1 − (p_h − p_j))² over the window's pairs = pᵀLp + 2 pᵀ(c − d) + Σ c, a query at a time.
+class ScoreSquaredHinge(ScoreRisk):
+    """Σ (1 − (p_h − p_j))² over the pairs in the margin = pᵀLp + 2 pᵀ(c − d) + Σ c, by query.
 
     L is the Laplacian of the graph of those pairs: L v = (c + d) v − sums of v over rivals.
     """
+
+    name = "the squared hinge loss"
+    offers = SMOOTH
 
     def at(self, p: np.ndarray) -> Evaluation:
         p = self._centred(p)
@@ -105,7 +65,7 @@ class ScoreSquaredHinge(_ScoreRisk):
         c, d = window.counts()
         degree, tilt, weight = c + d, c - d, self._weight
 
-        def curvature(v):
+        def curvature(v: np.ndarray) -> np.ndarray:
             return 2.0 * weight * (degree * v - window.sums(v))
 
         bent = curvature(p)
@@ -114,36 +74,44 @@ class ScoreSquaredHinge(_ScoreRisk):
         return Evaluation(max(0.0, float(value)), bent + tilt, curvature)
 
 
-class _PreferenceRisk:
-    def __init__(self, preferences: Preferences, n_items: int):
-        self.n_items = n_items
+class PreferenceRisk(Risk):
+    """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes."""
+
+    def __init__(self, supervision: ComparedItems):
+        preferences = supervision.preferences
+        self.n_items = supervision.n_items
         self._winner, self._loser = preferences.winner, preferences.loser
         self._weight = preferences.weight / preferences.weight.sum()
 
     def _differences(self, v: np.ndarray) -> np.ndarray:
-        """M v: one difference a preference, M the signed incidence matrix (l, m)."""
+        """M v: one difference for each preference, M being the signed incidence matrix (l, m)."""
         return v[self._winner] - v[self._loser]
 
-    def _spread(self, values: np.ndarray) -> np.ndarray:
-        """Mᵀ values: a preference's value to its winner, minus it to its loser."""
+    def _to_items(self, values: np.ndarray) -> np.ndarray:
+        """Mᵀ values: the winner of a preference gains its value, the loser loses it."""
         gained = np.bincount(self._winner, values, minlength=self.n_items)
         return gained - np.bincount(self._loser, values, minlength=self.n_items)
 
 
-class PreferenceHinge(_PreferenceRisk):
+class PreferenceHinge(PreferenceRisk):
+    name = "the hinge loss"
+
     def at(self, p: np.ndarray) -> Evaluation:
         slack = np.maximum(0.0, 1.0 - self._differences(p))
-        gradient = self._spread(-self._weight * (slack > 0))
+        gradient = self._to_items(-self._weight * (slack > 0))
         return Evaluation(float(self._weight @ slack), gradient)
 
 
-class PreferenceSquaredHinge(_PreferenceRisk):
+class PreferenceSquaredHinge(PreferenceRisk):
+    name = "the squared hinge loss"
+    offers = SMOOTH
+
     def at(self, p: np.ndarray) -> Evaluation:
         slack = np.maximum(0.0, 1.0 - self._differences(p))
         active = 2.0 * self._weight * (slack > 0)
 
-        def curvature(v):
-            return self._spread(active * self._differences(v))
+        def curvature(v: np.ndarray) -> np.ndarray:
+            return self._to_items(active * self._differences(v))
 
-        gradient = self._spread(-2.0 * self._weight * slack)
+        gradient = self._to_items(-2.0 * self._weight * slack)
         return Evaluation(float(self._weight @ slack**2), gradient, curvature)

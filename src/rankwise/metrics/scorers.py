@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.metrics import costs, lists, pairs
-from rankwise.validation import check_choice, check_scored_queries
+from rankwise.supervision.queries import check_scored_queries
+from rankwise.validation import check_choice
 
 # name -> the measure and its sign: searches maximise, so errors and costs are negated.
 MEASURES: dict[str, tuple[Callable[..., float], int]] = {

@@ -12,7 +12,6 @@ from contextlib import suppress
 import numpy as np
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.holdout.small_holdouts import SmallHoldouts
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.scorers import MEASURES, Scorer, scorer
 from rankwise.model_selection.splits import read_splits
@@ -29,12 +28,12 @@ class Folds:
     all others, so a given training set that leaves items aside is honoured.
     """
 
-    def __init__(self, cv, X, supervision, random_state):
-        self.queries: Queries = supervision.queries
+    def __init__(self, cv, queries, y, groups=None, random_state=None):
+        self.queries: Queries = queries
         self.kind = self._kind(cv)
         self.folds: list[tuple[np.ndarray, np.ndarray]] = []
         if self.kind == "folds":
-            self.folds = list(self._resolve(cv, supervision.Y, random_state))
+            self.folds = list(self._resolve(cv, y, random_state))
 
     @property
     def is_leave_pair_out(self) -> bool:
@@ -73,18 +72,14 @@ def score_pairs(model, alphas, scoring) -> tuple[np.ndarray, np.ndarray]:
     """Leave-pair-out: (a, k) scores and (a, units, k) influence values."""
     if scoring not in (None, "concordance"):
         raise ValueError("leave-pair-out judges pairs: scoring must be None, 1 − ranking error.")
-    queries = model._supervision.queries
+    queries = model.supervision.queries
     scores, influence = [], []
     for alpha in alphas:
-        judged = model._by_output(lambda fit, alpha=alpha: _judged(fit, alpha))
+        judged = model.judge_pairs(alpha)
         found = _score_judged(judged[0], judged[1], queries)
         scores.append(found[0])
         influence.append(found[1])
     return np.stack(scores), np.stack(influence)
-
-
-def _judged(fit, alpha) -> np.ndarray:
-    return np.stack(SmallHoldouts(fit, alpha).judge_pairs())
 
 
 def _score_judged(counted, right, queries: Queries) -> tuple[np.ndarray, np.ndarray]:
@@ -117,7 +112,7 @@ def _mean_over_units(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def score_folds(model, folds: Folds, alphas, scoring) -> tuple[np.ndarray, np.ndarray]:
     """Held-out predictions of folds: (a, k) scores and (a, units, k) influence values."""
-    Y = model._supervision.Y
+    Y = model.supervision.Y
     tested, predictions, units = _predict_folds(model, folds, alphas)
     _, codes = np.unique(units, return_inverse=True)
     groups = Queries(codes, np.arange(codes.max() + 1))
@@ -134,18 +129,14 @@ def _predict_folds(model, folds: Folds, alphas):
     """Items tested, their predictions (a, tested, k) and the units they are judged in."""
     m, codes = folds.queries.n_items, folds.queries.codes
     if folds.kind == "leave-query-out":
-        return np.arange(m), model._leave_groups_out(list(folds.queries), alphas), codes
+        return np.arange(m), model.leave_groups_out(list(folds.queries), alphas), codes
     if folds.kind == "leave-one-out":
-        each = [
-            model._by_output(lambda fit, alpha=alpha: SmallHoldouts(fit, alpha).leave_each_out())
-            for alpha in alphas
-        ]
-        return np.arange(m), np.stack(each), codes
+        return np.arange(m), model.leave_each_out(alphas), codes
     tested, predictions, units = [], [], []
     for number, (held, test) in enumerate(folds.folds):
         if not len(test):
             continue
-        values = model._without(held, alphas)
+        values = model.without(held, alphas)
         predictions.append(values[:, np.searchsorted(held, test)])
         tested.append(test)
         units.append(folds.units(number, test))

@@ -11,7 +11,8 @@ from collections import deque
 
 import numpy as np
 
-from rankwise.losses.hinge import Risk
+from rankwise.losses.risk import Risk
+from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.cutting_planes import CuttingPlanes
@@ -22,6 +23,7 @@ from rankwise.solvers.solver import (
     MAX_ITER,
     Progress,
     Solution,
+    Solver,
     refuse_non_finite,
 )
 
@@ -29,12 +31,14 @@ LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
 
 
-class BundleSolver:
+class BundleSolver(Solver):
     """Solves for one alpha after another: planes bound R alone, so they serve every alpha."""
 
-    requires = "gradient"
+    name = "bundle"
+    requires = frozenset({"gradient"})
 
-    def __init__(self, phi, risk: Risk):
+    def __init__(self, phi: Matrix, risk: Risk):
+        self.check(risk)
         self._products = Products(phi)
         self._risk = risk
         self._planes = CuttingPlanes()

@@ -8,7 +8,9 @@ import numpy as np
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.losses.least_squares import Quadratic
+from rankwise.losses.quadratic_loss import Quadratic
+from rankwise.solvers.solver import Solution, Solver
+from rankwise.spaces.item_matrix import ItemMatrix
 
 
 def conjugate_gradients(
@@ -52,3 +54,22 @@ class _Counter:
 
     def __call__(self, _):
         self.iterations += 1
+
+
+class ConjugateGradientSolver(Solver):
+    name = "cg"
+    requires = frozenset({"features", "quadratic"})
+
+    def __init__(self, matrix: ItemMatrix, quadratic: Quadratic, *, tol: float, max_iter: int):
+        self.check(matrix, quadratic)
+        self._F, self._quadratic, self._limits = (
+            matrix.F,
+            quadratic,
+            {"tol": tol, "max_iter": max_iter},
+        )
+
+    def solve(self, alpha, *, start=None) -> Solution:
+        w, n_iter = conjugate_gradients(
+            self._F, self._quadratic, alpha, start=start, **self._limits
+        )
+        return Solution(w, n_iter=n_iter)

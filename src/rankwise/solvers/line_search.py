@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.losses.hinge import Evaluation, Risk
+from rankwise.losses.risk import Evaluation, Risk
 
 EPSILON = float(np.finfo(float).eps)
 PATIENCE = 4

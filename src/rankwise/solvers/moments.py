@@ -1,4 +1,4 @@
-"""The normal equations of ridge regression with an intercept, gathered from a stream."""
+"""The normal equations of ridge regression with an intercept, collected from a stream."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import warnings
 
 import numpy as np
 import scipy.linalg
-from scipy import sparse
 
+from rankwise.numerics.arrays import Matrix, dense
 from rankwise.solvers.spectral import refuse_overflow
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.validation import refuse_too_large
 
 
 class CentredMoments:
@@ -25,10 +25,10 @@ class CentredMoments:
         self.gram, self.cross = np.zeros((n, n)), np.zeros((n, k))
 
     @np.errstate(over="ignore", invalid="ignore")
-    def add(self, F, Y: np.ndarray) -> None:
-        """One more block of items, O(b n²); one whose squares overflow is refused and not added."""
+    def add(self, F: Matrix, Y: np.ndarray) -> None:
+        """Add a block of b items, O(b n²); a block whose squares overflow is refused."""
         b = F.shape[0]
-        F = F.toarray() if sparse.issparse(F) else F
+        F = dense(F)
         mean_F, mean_Y = F.mean(axis=0), Y.mean(axis=0)
         F, Y = F - mean_F, Y - mean_Y
         step_F, step_Y = mean_F - self.mean_F, mean_Y - self.mean_Y
@@ -44,7 +44,7 @@ class CentredMoments:
         self.n_items = total
 
     def solve(self, ridge: float) -> np.ndarray:
-        """(n, k) weights, O(n³); those of least norm where the ridge is lost to rounding."""
+        """(n, k) weights, O(n³); the weights of least norm if the ridge is lost to rounding."""
         regularised = self.gram + ridge * np.eye(len(self.gram))
         try:
             with warnings.catch_warnings():

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.losses.hinge import Risk
+from rankwise.losses.risk import Risk
+from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.line_search import Iterate, Ray
@@ -18,6 +19,7 @@ from rankwise.solvers.solver import (
     MAX_ITER,
     Progress,
     Solution,
+    Solver,
     refuse_non_finite,
 )
 
@@ -28,12 +30,15 @@ FLAT = 0.1
 """A first trial is taken where it leaves no more than this share of the slope."""
 
 
-class NewtonSolver:
+class NewtonSolver(Solver):
     """Solves for one alpha after another, each from the start it is given."""
 
-    requires = "curvature"
+    name = "newton"
+    requires = frozenset({"curvature"})
+    way_out = 'use loss="squared_hinge", or solver="bundle"'
 
-    def __init__(self, phi, risk: Risk):
+    def __init__(self, phi: Matrix, risk: Risk):
+        self.check(risk)
         self._products = Products(phi)
         self._risk = risk
 

@@ -40,10 +40,12 @@ class Solver(ABC):
 
     name: ClassVar[str]
     requires: ClassVar[frozenset[str]] = frozenset()
+    way_out: ClassVar[str] = "choose another solver"
+    """What a user can do about a missing requirement."""
 
     @classmethod
     def check(cls, *parts: object) -> None:
-        """MissingRequirement, naming what is missing, unless the parts offer all that is required."""
+        """Raise MissingRequirement, which names what is missing, unless the parts offer all."""
         offered: frozenset[str] = frozenset().union(
             *(getattr(part, "offers", frozenset()) for part in parts)
         )
@@ -51,8 +53,8 @@ class Solver(ABC):
         if missing:
             names = ", ".join(getattr(part, "name", type(part).__name__) for part in parts)
             raise MissingRequirement(
-                f"solver {cls.name!r} requires {' and '.join(missing)}, which {names} "
-                f"{'do' if len(parts) > 1 else 'does'} not offer."
+                f"solver={cls.name!r} requires {' and '.join(missing)}, which {names} "
+                f"{'do' if len(parts) > 1 else 'does'} not offer: {cls.way_out}."
             )
 
     @abstractmethod

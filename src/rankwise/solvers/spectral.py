@@ -9,74 +9,100 @@ end in the same three pieces, f = P D c with D = diag 1/(Λ + λ):
 (section 3.2 of Pahikkala et al. 2009, without its non-symmetric eigenproblem). The residual
 operator of the ridge problem is J − H = J − B D Bᵀ (primal) = λ B D Bᵀ (dual), J the identity.
 
-In a single query with all pairs (`centred`) the problem is ridge regression with an unpenalised
-intercept; there J = I − û ûᵀ, which lets items leave one by one: see holdout.quadratic_holdouts.
+In a single query with all pairs the problem is ridge regression with an unpenalised intercept
+along the direction `centre` = û. There J = I − û ûᵀ, and items leave one by one: see
+rankwise.losses.holdout_rules.FreeRows.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from scipy.linalg.blas import dger
 
-from rankwise.losses.laplacian import ScoreLaplacian
-from rankwise.losses.least_squares import Quadratic
+from rankwise.losses.quadratic_loss import Quadratic
+from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.solver import Solution, Solver
+from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
 from rankwise.validation import refuse_non_finite
 
+Rows = np.ndarray | slice
 SMALL = 256
+"""Matrices up to this size are decomposed on one core."""
 
 
-def intercept_direction(laplacian: ScoreLaplacian) -> np.ndarray:
-    """û: √v normalised, the one direction that a single query's L ignores."""
-    return laplacian.root_weight / np.sqrt(laplacian.query_weight[0])
+class SpectralSolver(Solver):
+    """One decomposition, O(m n² + n³) or O(m³); then O(n k) or O(m² k) for each alpha."""
+
+    name = "spectral"
+    requires = frozenset({"quadratic"})
+
+    def __init__(
+        self,
+        matrix: ItemMatrix,
+        quadratic: Quadratic,
+        *,
+        offset: np.ndarray | None = None,
+        centre: np.ndarray | None = None,
+    ):
+        """`offset` holds scores that are known beforehand: the model learns the rest."""
+        self.check(matrix, quadratic)
+        self.spectrum: Spectrum
+        if isinstance(matrix, Features):
+            self.spectrum = PrimalSpectrum(matrix.F, quadratic, offset, centre)
+        else:
+            assert isinstance(matrix, Gram)
+            self.spectrum = DualSpectrum(matrix.K, quadratic, offset, centre)
+
+    def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
+        return Solution(self.path([alpha])[0])
+
+    def path(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        """(a, d, k) coefficients for every alpha, at the price of one matrix product."""
+        return self.spectrum.path(alphas)
 
 
 class Spectrum(ABC):
-    """λ-free state of one quadratic problem; see the module's docstring for the names."""
+    """What one quadratic problem needs for every λ; see the docstring of the module for names."""
 
     cancels: bool
+    """Whether J − H is a difference that loses digits as the leverage approaches 1."""
     eigenvalues: np.ndarray
     moments: np.ndarray
-    V: Any
-    P: Any
-    B: Any
+    P: np.ndarray
+    B: np.ndarray
 
-    def __init__(self, quadratic: Quadratic, offset=None, centred: bool = False):
+    def __init__(self, quadratic: Quadratic, offset: np.ndarray | None, centre: np.ndarray | None):
         self.quadratic = quadratic
         self.offset = offset
-        self.centre = intercept_direction(quadratic.laplacian) if centred else None
+        self.centre = centre
 
     @cached_property
     def beta(self) -> np.ndarray:
-        """Target in R's space, less what the offset (scores known beforehand) explains."""
+        """The target in the space of R, less what the offset explains."""
         beta = self.quadratic.target.beta
         if self.offset is None:
             return beta
         return beta - self.quadratic.laplacian.factor_t(self.offset)
 
-    def row_scale(self) -> float:
-        """√(c V v) of a single query with equal weights: R's space against the scores' own."""
-        laplacian = self.quadratic.laplacian
-        return float(np.sqrt(laplacian.stiffness[0]) * laplacian.root_weight[0])
-
     def rounding(self) -> float:
-        """λ below which the largest eigenvalue's rounding error outweighs 1e-7 of λ."""
+        """The λ below which the rounding error of the largest eigenvalue exceeds 1e-7 of λ."""
         return 1e7 * np.finfo(float).eps * float(self.eigenvalues.max(initial=0.0))
 
     @abstractmethod
     def expand(self, Y: np.ndarray) -> np.ndarray:
-        """Coefficients of a model from its coordinates Y in eigenvectors."""
+        """The coefficients of a model from its coordinates Y along the eigenvectors."""
 
     @abstractmethod
-    def rotate(self, normals):
-        """Constraints on the weights in eigenvectors; None where there are none."""
+    def rotate(self, normals: np.ndarray | None) -> np.ndarray | None:
+        """Constraints on the weights along the eigenvectors; None if there are none."""
 
     @abstractmethod
-    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+    def residual_operator(self, rows: Rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
         """(J − H) on the given rows."""
 
     @abstractmethod
@@ -84,38 +110,47 @@ class Spectrum(ABC):
         """The diagonal of J − H."""
 
     @abstractmethod
-    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+    def residuals(self, rows: Rows, solution: np.ndarray, alpha: float) -> np.ndarray:
         """e = β − B D c on the given rows."""
 
-    def resolvent(self, alpha: float, normals=None, values=0.0) -> Resolvent:
+    def resolvent(
+        self,
+        alpha: float,
+        normals: np.ndarray | None = None,
+        values: np.ndarray | float = 0.0,
+    ) -> Resolvent:
         return Resolvent(1.0 / (self.eigenvalues + alpha), self.rotate(normals), values)
 
-    def solutions(self, alphas) -> np.ndarray:
+    def solutions(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """D c for every alpha, (a, r, k)."""
         D = 1.0 / (self.eigenvalues[None, :] + np.asarray(alphas)[:, None])
         return D[:, :, None] * self.moments[None]
 
-    def path(self, alphas) -> np.ndarray:
-        """Coefficients for every alpha, (a, dimensions, k), at one matrix product."""
+    def path(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        """Coefficients for every alpha, (a, d, k), at the price of one matrix product."""
         Y = self.solutions(alphas)
         a, r, k = Y.shape
         return self.expand(Y.transpose(1, 0, 2).reshape(r, a * k)).reshape(-1, a, k).swapaxes(0, 1)
 
-    def fitted(self, alphas) -> np.ndarray:
-        """Scores of the training items for every alpha, (a, m, k), without the offset."""
-        Y = self.solutions(alphas)
-        a, r, k = Y.shape
-        F = self.P @ Y.transpose(1, 0, 2).reshape(r, a * k)
-        return F.reshape(-1, a, k).swapaxes(0, 1)
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        """(m, k) Σ of the absolute values of the terms that make up the scores f = P D Bᵀβ."""
+        moments = np.abs(self.B).T @ np.abs(self.beta)
+        return np.abs(self.P) @ (moments / (self.eigenvalues + alpha)[:, None])
 
 
 class PrimalSpectrum(Spectrum):
-    """O(m n² + n³), then O(n k) a λ."""
+    """O(m n² + n³), then O(n k) for each λ."""
 
     cancels = True
 
-    def __init__(self, F, quadratic: Quadratic, offset=None, centred=False):
-        super().__init__(quadratic, offset, centred)
+    def __init__(
+        self,
+        F: Matrix,
+        quadratic: Quadratic,
+        offset: np.ndarray | None = None,
+        centre: np.ndarray | None = None,
+    ):
+        super().__init__(quadratic, offset, centre)
         self.F = F
         with np.errstate(over="ignore", invalid="ignore"):
             G, moments = quadratic.laplacian.gram(F, quadratic.target)
@@ -126,10 +161,16 @@ class PrimalSpectrum(Spectrum):
         self._decompose(G, moments)
 
     @classmethod
-    def of_sums(cls, G, moments, F=None, quadratic=None) -> PrimalSpectrum:
-        """From FᵀLF and Fᵀb of all items, of which F may hold a part, whole queries, or none."""
+    def of_sums(
+        cls,
+        G: np.ndarray,
+        moments: np.ndarray,
+        F: Matrix | None = None,
+        quadratic: Quadratic | None = None,
+    ) -> PrimalSpectrum:
+        """From FᵀLF and Fᵀb of all items; F holds whole queries of them, all of them, or none."""
         spectrum = cls.__new__(cls)
-        spectrum.F, spectrum.quadratic = F, quadratic
+        spectrum.F, spectrum.quadratic = F, quadratic  # type: ignore[assignment]
         spectrum.offset = spectrum.centre = None
         spectrum._decompose(G, moments)
         return spectrum
@@ -143,11 +184,11 @@ class PrimalSpectrum(Spectrum):
         self.gram = (G, moments)
 
     @cached_property
-    def P(self) -> np.ndarray:
+    def P(self) -> np.ndarray:  # type: ignore[override]
         return np.asarray(self.F @ self.V)
 
     @cached_property
-    def B(self) -> np.ndarray:
+    def B(self) -> np.ndarray:  # type: ignore[override]
         B = self.quadratic.laplacian.factor_t(self.P)
         B[:, self.noise] = 0.0
         return B
@@ -155,10 +196,10 @@ class PrimalSpectrum(Spectrum):
     def expand(self, Y: np.ndarray) -> np.ndarray:
         return self.V @ Y
 
-    def rotate(self, normals):
+    def rotate(self, normals: np.ndarray | None) -> np.ndarray | None:
         return None if normals is None or not normals.shape[1] else self.V.T @ normals
 
-    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+    def residual_operator(self, rows: Rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
         block = -resolvent.sandwich(self.B[rows])
         block.flat[:: len(block) + 1] += 1.0
         if self.centre is not None:
@@ -169,57 +210,64 @@ class PrimalSpectrum(Spectrum):
         diagonal = 1.0 - self.B**2 @ (1.0 / (self.eigenvalues + alpha))
         return diagonal if self.centre is None else diagonal - self.centre**2
 
-    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+    def residuals(self, rows: Rows, solution: np.ndarray, alpha: float) -> np.ndarray:
         return self.beta[rows] - self.B[rows] @ solution
 
 
 class DualSpectrum(Spectrum):
-    """O(m³), then O(m k) a λ (and O(m²) for coefficients)."""
+    """O(m³), then O(m k) for each λ, and O(m² k) for its coefficients."""
 
     cancels = False
 
-    def __init__(self, K: np.ndarray, quadratic: Quadratic, offset=None, centred=False):
-        super().__init__(quadratic, offset, centred)
+    def __init__(
+        self,
+        K: np.ndarray,
+        quadratic: Quadratic,
+        offset: np.ndarray | None = None,
+        centre: np.ndarray | None = None,
+    ):
+        super().__init__(quadratic, offset, centre)
         self.K = K
         with np.errstate(over="ignore", invalid="ignore"):
             A = quadratic.laplacian.sandwich(K)
             size = float(np.linalg.norm(A))
         refuse_overflow(np.array(size))
-        if self.centre is not None:
-            # lifted above the rest of the spectrum, û comes out as the last eigenvector
-            dger(size + 1.0, self.centre, self.centre, a=A.T, overwrite_a=True)
-        eigenvalues, self.B = np.linalg.eigh(A)
-        if self.centre is not None:
-            eigenvalues, self.B = eigenvalues[:-1], self.B[:, :-1]
+        if centre is not None:
+            # û is lifted above the rest of the spectrum, so that it is the last eigenvector.
+            dger(size + 1.0, centre, centre, a=A.T, overwrite_a=True)
+        eigenvalues, B = np.linalg.eigh(A)
+        if centre is not None:
+            eigenvalues, B = eigenvalues[:-1], B[:, :-1]
+        self.B = B
         self.noise = _is_noise(eigenvalues, 8)
         self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
         self.moments = self.B.T @ self.beta
 
     @cached_property
-    def P(self) -> np.ndarray:
+    def P(self) -> np.ndarray:  # type: ignore[override]
         P = self.K @ self.quadratic.laplacian.factor(self.B)
         P[:, self.noise] = 0.0
         return P
 
     def expand(self, Y: np.ndarray) -> np.ndarray:
-        """a = R U Y, without directions of no norm: ‖FᵀRu‖² = Λ."""
+        """a = R U Y, without directions of norm 0: ‖FᵀRu‖² = Λ."""
         return self.quadratic.laplacian.factor(self.B @ np.where(self.noise[:, None], 0.0, Y))
 
-    def rotate(self, normals):
+    def rotate(self, normals: np.ndarray | None) -> None:
         return None
 
-    def residual_operator(self, rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
+    def residual_operator(self, rows: Rows, resolvent: Resolvent, alpha: float) -> np.ndarray:
         return resolvent.sandwich(self.B[rows], alpha)
 
     def residual_diagonal(self, alpha: float) -> np.ndarray:
         return self.B**2 @ (alpha / (self.eigenvalues + alpha))
 
-    def residuals(self, rows, solution: np.ndarray, alpha: float) -> np.ndarray:
+    def residuals(self, rows: Rows, solution: np.ndarray, alpha: float) -> np.ndarray:
         return alpha * (self.B[rows] @ solution)
 
 
-def _eigh(G: np.ndarray):
-    """Small problems on one core, as fast: BLAS's idle threads would spin beside ours."""
+def _eigh(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Small matrices on one core, as fast: idle threads of BLAS would compete with ours."""
     if len(G) > SMALL:
         return np.linalg.eigh(G)
     with one_blas_thread():
@@ -227,13 +275,13 @@ def _eigh(G: np.ndarray):
 
 
 def _is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
-    """Eigenvalues that rounding alone may have made: below tolerance · eps of the largest."""
+    """Eigenvalues that may be rounding errors alone: below tolerance · eps of the largest."""
     largest = eigenvalues[-1] if len(eigenvalues) else 0.0
     return eigenvalues <= tolerance * np.finfo(float).eps * max(largest, 0.0)
 
 
 def refuse_overflow(*matrices: np.ndarray) -> None:
-    """Finite input can still overflow when squared."""
+    """Finite input can still overflow when it is squared."""
     if not all(np.isfinite(matrix).all() for matrix in matrices):
         raise ValueError(
             "X, y or sample_weight is so large that its squares overflow: scale it down, for "
@@ -242,13 +290,18 @@ def refuse_overflow(*matrices: np.ndarray) -> None:
 
 
 class Resolvent:
-    """D = diag 1/(Λ + λ), or the same under the constraints Nᵀw = −values (N in eigenvectors).
+    """D = diag 1/(Λ + λ), or the same under constraints Nᵀw = −values (N along eigenvectors).
 
     The constraints remove held-out basis items from a reduced set: D − E Eᵀ with
-    E = D N (NᵀDN)^(−½), an update of rank |H|, by QR of √D N: nothing is squared.
+    E = D N (NᵀDN)^(−½), an update of rank |H|, by QR of √D N, so that nothing is squared.
     """
 
-    def __init__(self, D: np.ndarray, normals=None, values=0.0):
+    def __init__(
+        self,
+        D: np.ndarray,
+        normals: np.ndarray | None = None,
+        values: np.ndarray | float = 0.0,
+    ):
         self.D = D[:, None]
         self.normals = normals
         self.values = values
@@ -267,14 +320,14 @@ class Resolvent:
         return self.D * Y - self.E @ (self.E.T @ Y)
 
     def sandwich(self, B: np.ndarray, scale: float = 1.0) -> np.ndarray:
-        """scale · B D Bᵀ, without constraints by one symmetric product."""
+        """scale · B D Bᵀ; without constraints by one symmetric product."""
         if self.normals is not None:
             return scale * (B @ self.apply(B.T))
         half = B * np.sqrt(scale * self.D[:, 0])
         return half @ half.T
 
     def solve(self, moments: np.ndarray) -> np.ndarray:
-        """The constrained minimiser's coordinates for moments c."""
+        """The coordinates of the constrained minimiser for moments c."""
         solution = self.apply(moments)
         if self.normals is not None and np.any(self.values):
             solution = solution - self.E @ np.linalg.solve(self.half, self.values)

@@ -13,24 +13,24 @@ REDUNDANT = 1e-11
 
 @dataclass
 class BasisRemoval:
-    """Which directions of the feature space leave together with basis items.
+    """Which directions of the feature space disappear together with basis items.
 
-    A model without the basis items H has b_H = 0, that is Nᵀw = −values for the columns N of
-    `normals` that belong to H, each in units of its item's norm (Theorem 1 of Airola et al.,
-    paper III of Airola 2011, as constraints in place of a new map). Where K_RR is singular,
-    `redundancy` I − QQᵀ tells which combinations z of H no other basis item makes up: those with
-    (I − QQᵀ)_HH z = 0; where it is not, all of them, and `redundancy` is None.
+    A model without the basis items H has b_H = 0. This means Nᵀw = −values for the columns N of
+    `normals` that belong to H, each in units of the norm of its item (Theorem 1 of Airola et al.,
+    paper III of Airola 2011, as constraints instead of a new map). If K_RR is singular, the
+    matrix `redundancy` = I − QQᵀ tells which combinations z of H no other basis item can replace:
+    those with (I − QQᵀ)_HH z = 0. If K_RR is regular, `redundancy` is None: none can be replaced.
     """
 
     items: np.ndarray
     normals: np.ndarray
     redundancy: np.ndarray | None
     values: np.ndarray | None = None
-    anew: Callable[[np.ndarray], np.ndarray | None] | None = None
-    """Features of all items without the basis items among some, or None where N suffices."""
+    recompute: Callable[[np.ndarray], np.ndarray | None] | None = None
+    """Features of all items without the basis items among some, or None if constraints suffice."""
 
-    def of(self, items) -> tuple[np.ndarray | None, np.ndarray | float]:
-        """(N, values) for removing those of `items` that are in the basis; (None, 0) if none."""
+    def of(self, items: np.ndarray) -> tuple[np.ndarray | None, np.ndarray | float]:
+        """(N, values) for removing those of `items` that are in the basis; (None, 0) if none is."""
         held = np.flatnonzero(np.isin(self.items, items))
         if not len(held):
             return None, 0.0
@@ -44,16 +44,21 @@ class BasisRemoval:
             return None, 0.0
         return normals @ z, values if self.values is None else z.T @ values
 
-    def place_of(self, n_items: int) -> np.ndarray:
-        """Each item's place in the basis, −1 for those outside."""
-        place = np.full(n_items, -1)
-        place[self.items] = np.arange(len(self.items))
-        return place
+    def basis_number(self, n_items: int) -> np.ndarray:
+        """(m,) the number of each item in the basis, −1 for items outside."""
+        number = np.full(n_items, -1)
+        number[self.items] = np.arange(len(self.items))
+        return number
 
-    def within(self, rows: np.ndarray, transform, values: np.ndarray) -> BasisRemoval | None:
-        """The same for a subset of the items whose features went through `transform`.
+    def within(
+        self,
+        rows: np.ndarray,
+        transform: Callable[[np.ndarray], np.ndarray],
+        offset: np.ndarray,
+    ) -> BasisRemoval | None:
+        """The removal for a subset of the items whose features went through `transform`.
 
-        `values` gives, for normals in the new coordinates, what the offset already contributes.
+        `offset` holds the weights, in the new coordinates, of the scores that are already known.
         """
         inside = np.flatnonzero(np.isin(self.items, rows))
         if not len(inside):
@@ -61,7 +66,7 @@ class BasisRemoval:
         items = np.searchsorted(rows, self.items[inside])
         normals = transform(self.normals[:, inside])
         redundancy = None if self.redundancy is None else self.redundancy[np.ix_(inside, inside)]
-        known = normals.T @ values
+        values = normals.T @ offset
         if self.values is not None:
-            known = known + self.values[inside]
-        return BasisRemoval(items, normals, redundancy, known)
+            values = values + self.values[inside]
+        return BasisRemoval(items, normals, redundancy, values)

@@ -1,199 +1,154 @@
-"""Kernel names to scikit-learn's pairwise kernels, and checks of matrices given as kernels."""
+"""Kernels by name: the one place that compares names of kernels.
+
+A kernel is a name of scikit-learn's pairwise kernels, "precomputed", or a callable.
+"""
 
 from __future__ import annotations
 
 import numbers
-import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from rankwise.exceptions import InvalidKernel, TooLarge
-from rankwise.numerics.block_cholesky import BLOCK, cholesky_in_place
-from rankwise.numerics.threads import one_blas_thread
-from rankwise.numerics.tiles import mirror_upper, upper_tiles
-from rankwise.validation import check_positive
+from rankwise.exceptions import InvalidKernel
+from rankwise.numerics.arrays import Matrix, dense
+from rankwise.spaces.definiteness import check_gram, check_square, repair_kernel
+from rankwise.validation import check_positive, refuse_too_large
 
-NEGATIVE_EIGENVALUE = 1e-8
-"""An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
-
+__all__ = ["Kernel", "check_gram", "repair_kernel"]
 
 POSITIVE_DEFINITE = ("linear", "rbf", "poly", "polynomial", "laplacian", "cosine", "chi2")
+"""Kernels that are semi-definite for every X, unless coef0 is negative."""
 
 
-def check_kernel_name(kernel) -> None:
-    if callable(kernel) or kernel == "precomputed":
-        return
-    if not isinstance(kernel, str) or kernel not in PAIRWISE_KERNEL_FUNCTIONS:
-        names = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
-        raise ValueError(
-            f"kernel must be one of {names}, 'precomputed' or a callable; got {kernel!r}."
-        )
+class HasKernel(Protocol):
+    """An estimator with the four kernel parameters."""
+
+    kernel: str | Callable
+    gamma: float | None
+    degree: float
+    coef0: float
 
 
-def check_kernel(kernel, *, gamma=None, degree=3, coef0=1.0) -> None:
-    """The name and the parameters of a kernel."""
-    check_kernel_name(kernel)
-    if gamma is not None:
-        check_positive("gamma", gamma)
-    check_positive("degree", degree)
-    if not isinstance(coef0, numbers.Real) or not np.isfinite(float(coef0)):
-        raise ValueError(f"coef0 must be a finite number; got {coef0!r}.")
+@dataclass(frozen=True)
+class Kernel:
+    """A kernel with its parameters; gamma=None is 1/n."""
+
+    kernel: str | Callable
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1.0
+
+    @classmethod
+    def of(cls, estimator: HasKernel) -> Kernel:
+        """The kernel of an estimator's constructor arguments; a ValueError if one is invalid."""
+        kernel = cls(estimator.kernel, estimator.gamma, estimator.degree, estimator.coef0)
+        kernel.check()
+        return kernel
+
+    @property
+    def is_linear(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "linear"
+
+    @property
+    def is_precomputed(self) -> bool:
+        return isinstance(self.kernel, str) and self.kernel == "precomputed"
+
+    @property
+    def may_be_indefinite(self) -> bool:
+        """Whether only its matrix can show that the kernel is positive semi-definite."""
+        return callable(self.kernel) or self.kernel not in POSITIVE_DEFINITE or self.coef0 < 0
+
+    @property
+    def name(self) -> str:
+        return "the callable kernel" if callable(self.kernel) else f"the kernel {self.kernel!r}"
+
+    def check(self) -> None:
+        known = callable(self.kernel) or self.is_precomputed
+        if not known and not (
+            isinstance(self.kernel, str) and self.kernel in PAIRWISE_KERNEL_FUNCTIONS
+        ):
+            names = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+            raise ValueError(
+                f"kernel must be one of {names}, 'precomputed' or a callable; got {self.kernel!r}."
+            )
+        if self.gamma is not None:
+            check_positive("gamma", self.gamma)
+        check_positive("degree", self.degree)
+        if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
+            raise ValueError(f"coef0 must be a finite number; got {self.coef0!r}.")
+
+    def matrix(self, X: Matrix, Y: Matrix) -> np.ndarray:
+        """k(X, Y) with one row for each row of X and one column for each row of Y.
+
+        A callable takes two matrices, or else two rows.
+        """
+        if callable(self.kernel):
+            K = _call(self.kernel, X, Y)
+        else:
+            gamma = self.gamma
+            if gamma is None and self.kernel == "chi2":
+                gamma = 1.0 / X.shape[1]
+            options = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
+        K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+        if not np.isfinite(K).all():
+            if callable(self.kernel):
+                raise InvalidKernel("the callable kernel returned values that are not finite.")
+            raise InvalidKernel(f"{self.name} overflows on X: scale its features down.")
+        return K
+
+    def gram(self, X: Matrix, name: str = "") -> np.ndarray:
+        """The kernel matrix of the training items, as a new array; InvalidKernel if indefinite.
+
+        For a precomputed kernel X is the matrix itself. `name` replaces its name in errors.
+        """
+        if self.is_precomputed:
+            return check_gram(np.array(dense(X), order="C"), name or PRECOMPUTED, own=True)
+        m = X.shape[0]
+        refuse_too_large(m, m, name or "the kernel matrix", "use basis= for a reduced set")
+        K = self.matrix(X, X)
+        if self.may_be_indefinite:
+            check_gram(K, name or f"the matrix of {self.name}")
+        return K
+
+    def between(self, X: Matrix, basis_index: np.ndarray, X_basis: Matrix | None) -> np.ndarray:
+        """Kernel values of items to basis items; the rows of X are their own if precomputed."""
+        if self.is_precomputed:
+            return dense(X)[:, basis_index]
+        assert X_basis is not None
+        return self.matrix(X, X_basis)
+
+    def square(self, X: Matrix) -> Matrix:
+        """X, which must be a square dense matrix if the kernel is precomputed."""
+        return check_square(dense(X)) if self.is_precomputed else X
 
 
-def may_be_indefinite(kernel, coef0: float = 1.0) -> bool:
-    """Whether nothing but a look at its matrix proves the kernel positive semi-definite."""
-    return callable(kernel) or kernel not in POSITIVE_DEFINITE or coef0 < 0
+PRECOMPUTED = "the precomputed kernel"
 
 
-def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:
-    """k(X, Y), rows X, columns Y. A callable takes two matrices, or else two rows."""
-    if callable(kernel):
-        return _callable_kernel(X, Y, kernel)
-    parameters = {"degree": degree, "coef0": coef0, "gamma": gamma}
-    if gamma is None and kernel == "chi2":
-        parameters["gamma"] = 1.0 / X.shape[1]
-    with np.errstate(over="ignore", invalid="ignore"):
-        K = pairwise_kernels(X, Y, metric=kernel, filter_params=True, **parameters)
-    K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
-    if not np.isfinite(K).all():
-        raise InvalidKernel(f"the kernel {kernel!r} overflows on X: scale its features down.")
-    return K
-
-
-def _callable_kernel(X, Y, kernel) -> np.ndarray:
-    Y = X if Y is None else Y
+def _call(kernel: Callable, X: Matrix, Y: Matrix) -> np.ndarray:
     shape = (X.shape[0], Y.shape[0])
     try:
         takes_matrices = np.shape(kernel(X[:1], Y[:1])) == (1, 1)
         K = kernel(X, Y) if takes_matrices else None
     except (ValueError, TypeError, IndexError):
         K = None
-    if K is None or np.shape(K) != shape:
-        K = pairwise_kernels(X, Y, metric=kernel)
-    K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
-    if not np.isfinite(K).all():
-        raise InvalidKernel("the callable kernel returned values that are not finite.")
-    return K
+    return pairwise_kernels(X, Y, metric=kernel) if K is None or np.shape(K) != shape else K
 
 
-def check_square(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise InvalidKernel(f"{name} must be a square matrix for fit, got shape {K.shape}.")
-    return K
+def check_kernel(kernel, *, gamma=None, degree=3, coef0=1.0) -> None:
+    Kernel(kernel, gamma, degree, coef0).check()
 
 
-def check_gram(
-    K: np.ndarray, name: str = "the precomputed kernel", own: bool = False
-) -> np.ndarray:
-    """A square, symmetric, positive semi-definite matrix, or InvalidKernel; O(m³/3).
-
-    A matrix that is our `own` is factorised where it lies, without a second one of its size, and
-    its lower triangle then written anew from the upper one.
-    """
-    check_square(K, name)
-    _refuse_asymmetric(K, name)
-    smallest = _negative_eigenvalue(K, own)
-    if smallest is not None:
-        raise InvalidKernel(
-            f"{name} is indefinite: its smallest eigenvalue is {smallest:.3g}. "
-            "rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
-        )
-    return K
+def may_be_indefinite(kernel, coef0: float = 1.0) -> bool:
+    return Kernel(kernel, coef0=coef0).may_be_indefinite
 
 
-def _refuse_asymmetric(K: np.ndarray, name: str) -> None:
-    allowed = NEGATIVE_EIGENVALUE * max(K.max(initial=0.0), -K.min(initial=0.0))
-    for rows, columns in upper_tiles(len(K)):
-        gap = np.abs(K[rows, columns] - K[columns, rows].T)
-        if gap.max() <= allowed:
-            continue
-        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
-        i, j = i + rows.start, j + columns.start
-        raise InvalidKernel(
-            f"{name} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
-            f"{K[j, i]:.6g}. rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
-        )
-
-
-def _negative_eigenvalue(K: np.ndarray, own: bool) -> float | None:
-    """None if K is positive semi-definite up to rounding, else its smallest eigenvalue.
-
-    Cholesky of K shifted by the allowed 1e-8 of its largest eigenvalue decides in O(m³/3); two
-    power iterations bound that eigenvalue from below, so only failures need the exact spectrum.
-    """
-    m = len(K)
-    if not m:
-        return None
-    diagonal = np.diagonal(K)
-    v = K[int(diagonal.argmax())]
-    bound = float(diagonal.max())
-    with one_blas_thread():  # NumPy's own would spin beside SciPy's in the factorisation
-        for _ in range(2):
-            u = v / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
-            v = K @ u
-            bound = max(bound, float(u @ v))
-    in_place = own and m <= BLOCK  # by blocks the diagonal ones would lose their upper triangle
-    if _is_definite(K if in_place else K.copy(), NEGATIVE_EIGENVALUE * bound):
-        return None
-    eigenvalues = scipy.linalg.eigvalsh(K)
-    if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):
-        return float(eigenvalues[0])
-    return None
-
-
-def _is_definite(K: np.ndarray, shift: float) -> bool:
-    """Whether K + shift is positive definite; K is what it was, its lower triangle by mirroring."""
-    diagonal = np.diagonal(K).copy()
-    K.flat[:: len(K) + 1] += shift
-    try:
-        cholesky_in_place(K)
-    except scipy.linalg.LinAlgError:
-        return False
-    finally:
-        mirror_upper(K)
-        K.flat[:: len(K) + 1] = diagonal
-    return True
-
-
-def repair_kernel(K) -> np.ndarray:
-    """The nearest positive semi-definite matrix: symmetrised, negative eigenvalues set to zero.
-
-    Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
-    indefinite; this is the projection in the Frobenius norm. O(m³).
-    """
-    K = np.asarray(K, dtype=np.float64)
-    if K.ndim != 2 or K.shape[0] != K.shape[1]:
-        raise InvalidKernel(f"a kernel over one set of items is square, got shape {K.shape}.")
-    eigenvalues, Q = np.linalg.eigh((K + K.T) / 2)
-    if eigenvalues[0] >= 0:
-        return (K + K.T) / 2
-    half = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
-    return half @ half.T
-
-
-def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: int = 2) -> None:
-    """TooLarge if `copies` dense float64 matrices of that shape exceed the free memory."""
-    needed = 8 * rows * columns * copies
-    available = _available_memory()
-    if available is not None and needed > available:
-        raise TooLarge(
-            f"{what} of {rows} x {columns} would take {8 * rows * columns / 1e9:.1f} GB "
-            f"({copies} copies are needed, {available / 1e9:.1f} GB are free): {way_out}."
-        )
-
-
-def _available_memory() -> int | None:
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None
+def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:
+    return Kernel(kernel, gamma, degree, coef0).matrix(X, Y)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-
 import numpy as np
 from numba import njit
 from scipy.linalg import lapack, solve_triangular
@@ -11,26 +9,24 @@ from scipy.linalg import lapack, solve_triangular
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 
 FEW = 8
-"""Directions that are cut off row by row; more of them by products of blocks of rows."""
+"""So many directions are cut off row by row; more of them by products of blocks of rows."""
 BLOCK = 50_000
 """Entries of F that stay in the cache between the two products."""
 
-SMALL = 100_000
-"""Entries of an array that costs little wherever it lies."""
 
+class OrthogonalComplement:
+    """F H without its first h columns, where H = I − V S Vᵀ is orthogonal and turns the columns of
+    N (d, h) into combinations of the first h unit vectors.
 
-class Complement:
-    """F H without its first h columns, H = I − V S Vᵀ orthogonal, NᵀH zero behind column h.
-
-    The rows of N (d, h) differ in size as the inverse roots of eigenvalues do, largest first, and
-    held-out items that resemble each other make its columns nearly parallel: with column pivoting
-    the error of each row stays relative to that row. O(d h²), then O(d h) an item.
+    The rows of N differ in size as the inverse roots of eigenvalues do, largest first, and
+    held-out items that resemble each other make its columns nearly parallel. With column pivoting
+    the error of each row stays relative to that row. O(d h²), then O(d h) per item.
     """
 
     def __init__(self, N: np.ndarray):
         d, self.h = N.shape
         self.h = min(d, self.h)
-        with one_blas_thread():  # small products; BLAS's idle threads would spin beside ours
+        with one_blas_thread():  # small products: idle threads of BLAS would compete with ours
             packed, _, tau, _, _ = lapack.dgeqp3(N)
             V = np.tril(packed[:, : self.h], -1)
             V[np.arange(self.h), np.arange(self.h)] = 1.0
@@ -40,12 +36,12 @@ class Complement:
             self.Vt = np.ascontiguousarray(V.T)
             self.SVt = np.ascontiguousarray(solve_triangular(inverse, V[self.h :].T))
 
-    def of(self, F: np.ndarray, rows: np.ndarray, memory: Memory) -> np.ndarray:
-        """(rows, d − h): one pass over the rows of F, the cores side by side."""
-        out = memory.empty(len(rows), F.shape[1] - self.h)
+    def of(self, F: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(rows, d − h) in one pass over the rows of F, on all cores."""
+        out = np.empty((len(rows), F.shape[1] - self.h))
         by_row = self.h <= FEW and F.flags.c_contiguous
 
-        def task(low, high):
+        def task(low: int, high: int) -> None:
             if by_row:
                 _cut_rows(F, rows[low:high], self.Vt, self.SVt, out[low:high])
             else:
@@ -55,7 +51,7 @@ class Complement:
             over_ranges(task, len(rows), work=float(out.size) * self.h)
         return out
 
-    def _cut_blocks(self, F, rows, out) -> None:
+    def _cut_blocks(self, F: np.ndarray, rows: np.ndarray, out: np.ndarray) -> None:
         at_once = max(BLOCK // F.shape[1], 16)
         block = np.empty((at_once, F.shape[1]))
         for start in range(0, len(rows), at_once):
@@ -66,7 +62,9 @@ class Complement:
 
 
 @njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
-def _cut_rows(F, rows, Vt, SVt, out):
+def _cut_rows(
+    F: np.ndarray, rows: np.ndarray, Vt: np.ndarray, SVt: np.ndarray, out: np.ndarray
+) -> None:
     h, d = Vt.shape
     along = np.empty(h)
     for place in range(len(rows)):
@@ -81,26 +79,3 @@ def _cut_rows(F, rows, Vt, SVt, out):
         for j in range(1, h):
             for s in range(d - h):
                 target[s] -= along[j] * SVt[j, s]
-
-
-class Memory:
-    """Arrays in memory that earlier ones left: fresh pages cost as much as filling them.
-
-    Only those that nobody refers to any more are given out again. Two training and two test maps
-    are kept at most: a loop still holds one of each while the next are made.
-    """
-
-    def __init__(self) -> None:
-        self._kept: list[np.ndarray] = []
-
-    def empty(self, rows: int, columns: int) -> np.ndarray:
-        size = rows * columns
-        for place in range(len(self._kept)):
-            # the list and the call itself refer to it, and every view of it
-            free = sys.getrefcount(self._kept[place]) == 2
-            if free and size <= self._kept[place].size <= 2 * size:
-                return self._kept[place][:size].reshape(rows, columns)
-        fresh = np.empty(size + size // 8)  # other folds may hold out a little less
-        if size >= SMALL and len(self._kept) < 4:
-            self._kept.append(fresh)
-        return fresh[:size].reshape(rows, columns)

@@ -1,101 +1,151 @@
-"""From training items and a kernel to the matrix the solvers see, and back to a model."""
+"""The seam of spaces: from training items and a kernel to what solvers see, and back to a model.
+
+| space | what solvers see | model |
+|---|---|---|
+| LinearSpace | X, or X Xᵀ where n > m and the solver takes it | weights w |
+| KernelSpace | the kernel matrix K | coefficients of all training items |
+| CholeskySpace | features Z with Z Zᵀ = K | coefficients of the pivot items |
+| ReducedSpace | features of a reduced set (Nyström) | coefficients of the basis items |
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
 import numpy as np
-from scipy import sparse
+from scipy.linalg import lapack, solve_triangular
 
-from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
-from rankwise.spaces.matrix import Features, Gram
-from rankwise.spaces.nystrom_map import KernelMap
+from rankwise.numerics.arrays import Matrix, dense
+from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nystrom_map import Basis, NystromMap, choose_basis
+from rankwise.validation import refuse_too_large
 
 
-class LinearSpace:
-    """f(x) = ⟨w, x⟩; features where n ≤ m, the Gram matrix X Xᵀ where n > m."""
+@dataclass(frozen=True)
+class Representation:
+    """How an item enters a fitted model: by its features, or its kernel values to basis items.
 
-    is_linear = True
+    Scores are `of(X) @ coefficients`, for the items of a fit and for new ones alike.
+    """
 
-    def __init__(self, X):
-        self.X = X
+    kernel: Kernel
+    basis_index: np.ndarray | None = None
+    X_basis: Matrix | None = None
+
+    def of(self, X: Matrix) -> Matrix:
+        if self.basis_index is None or self.kernel.is_linear:
+            return X
+        return self.kernel.between(X, self.basis_index, self.X_basis)
+
+
+class Space(ABC):
+    """The training items as a matrix for solvers, and the way back to a model.
+
+    A member sets `matrix` and `representation`, and turns the coefficients that a solver finds
+    for `matrix` into those that multiply `represent(X)`.
+    """
+
+    matrix: ItemMatrix
+    representation: Representation
+
+    def represent(self, X: Matrix) -> Matrix:
+        """New items, to be multiplied by the coefficients of `to_model`."""
+        return self.representation.of(X)
+
+    @abstractmethod
+    def to_model(self, solution: np.ndarray) -> np.ndarray:
+        """(d, k) coefficients of the model from the (r, k) coefficients of a solver."""
+
+
+class LinearSpace(Space):
+    """f(x) = ⟨w, x⟩: features, or, where n > m and `may_be_dual`, the matrix X Xᵀ."""
+
+    def __init__(self, X: Matrix, may_be_dual: bool = True):
+        self._X = X
         m, n = X.shape
-        self.dual = n > m
-        smaller = "the matrix X Xᵀ" if self.dual else "the matrix XᵀX"
-        refuse_too_large(min(m, n), min(m, n), smaller, 'use solver="cg"')
-        self.matrix = Gram(_dense(X @ X.T)) if self.dual else Features(X)
+        self._is_dual = may_be_dual and n > m
+        self.representation = Representation(Kernel("linear"))
+        if may_be_dual:
+            smaller = "the matrix X Xᵀ" if self._is_dual else "the matrix XᵀX"
+            refuse_too_large(min(m, n), min(m, n), smaller, 'use solver="cg"')
+        self.matrix = Gram(dense(X @ X.T)) if self._is_dual else Features(X)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
-        """(n, k) weights."""
-        return np.asarray(self.X.T @ solution) if self.dual else solution
+        return np.asarray(self._X.T @ solution) if self._is_dual else solution
 
 
-class KernelSpace:
+class KernelSpace(Space):
     """f(x) = Σ a_i k(x, x_i) over all training items."""
 
-    is_linear = False
-
-    def __init__(self, X, kernel, parameters: dict):
-        m = X.shape[0]
-        self.basis_index = np.arange(m)
-        self.X_basis = None if kernel == "precomputed" else X.copy()
-        if kernel == "precomputed":
-            K = check_gram(np.array(_dense(X), order="C"), own=True)
-        else:
-            refuse_too_large(m, m, "the kernel matrix", "use basis= for a reduced set")
-            K = kernel_matrix(X, X, kernel, **parameters)
-            if may_be_indefinite(kernel, parameters["coef0"]):
-                name = "callable kernel" if callable(kernel) else f"kernel {kernel!r}"
-                check_gram(K, f"the matrix of the {name}")
-        self.matrix = Gram(K)
+    def __init__(self, X: Matrix, kernel: Kernel):
+        X_basis = None if kernel.is_precomputed else X.copy()
+        self.representation = Representation(kernel, np.arange(X.shape[0]), X_basis)
+        self.matrix = Gram(kernel.gram(X))
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
-        """(m, k) dual coefficients."""
         return solution
 
 
-class ReducedSpace:
-    """f(x) = Σ_R b_i k(x, x_i) over basis items R, regularised by bᵀK_RR b."""
+class CholeskySpace(Space):
+    """The exact empirical kernel map Z Zᵀ = K with rank(K) columns, O(m³/3), no eigenvectors.
 
-    def __init__(self, X, kernel, parameters: dict, basis, random_state):
-        self.map = KernelMap(kernel, basis=basis, random_state=random_state, **parameters)
-        self.map._fit_checked(X if kernel != "precomputed" else _dense(X))
-        self._describe()
-        self.matrix = Features(self.map.embedding_, self.map.removal())
+    Section 4.2 of Pahikkala et al. (2009). A singular K is factorised with pivots, which then are
+    the items of the expansion. A model that is trained on some rows of Z never leaves the span of
+    those rows, so Z serves every fold exactly.
+    """
 
-    @classmethod
-    def of_basis(cls, rows, index, kernel, parameters: dict) -> ReducedSpace:
-        """From the rows of the basis items alone; the other items' features are made elsewhere."""
-        space = cls.__new__(cls)
-        space.map = KernelMap(kernel, basis=index, **parameters)._fit_basis(rows, index)
-        space._describe()
-        return space
+    matrix: Features
 
-    @classmethod
-    def of_map(cls, map: KernelMap) -> ReducedSpace:
-        """The space of a map that is fitted already."""
-        space = cls.__new__(cls)
-        space.map = map
-        space._describe()
-        return space
-
-    def _describe(self) -> None:
-        self.basis_index = self.map.basis_index_
-        self.X_basis = self.map._X_basis
-        self.is_linear = self.map.kernel == "linear"
+    def __init__(self, X: Matrix, kernel: Kernel):
+        factor, pivots, rank, _ = lapack.dpstrf(kernel.gram(X), lower=1)
+        order, lower = pivots - 1, np.tril(factor[:, : int(rank)])
+        Z = np.empty_like(lower, order="C")
+        Z[order] = lower
+        index = order[: int(rank)]
+        X_basis = None if kernel.is_precomputed else X[index]
+        self.representation = Representation(kernel, index, X_basis)
+        self.matrix = Features(Z)
+        self._lower = Z[index]
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
-        """(r, k) dual coefficients, or (n, k) weights for the linear kernel."""
+        """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i), O(m²)."""
+        return solve_triangular(self._lower, solution, lower=True, trans="T")
+
+
+class ReducedSpace(Space):
+    """f(x) = Σ_R b_i k(x, x_i) over basis items R, regularised by bᵀK_RR b (equation 40)."""
+
+    matrix: Features
+
+    def __init__(self, map: NystromMap):
+        self.map = map
+        self.representation = Representation(map.kernel, map.basis_index, map.X_basis)
+        if map.embedding is not None:
+            self.matrix = Features(map.embedding, map.removal())
+
+    def to_model(self, solution: np.ndarray) -> np.ndarray:
+        """(r, k) coefficients of the basis items, or (n, k) weights for the linear kernel."""
         b = self.map.to_dual(solution)
-        return np.asarray(self.X_basis.T @ b) if self.is_linear else b
+        if not self.map.kernel.is_linear:
+            return b
+        assert self.map.X_basis is not None
+        return np.asarray(self.map.X_basis.T @ b)
 
 
-def build_space(X, kernel, parameters: dict, basis=None, random_state=None):
-    """The space for a kernel name and an optional reduced set."""
+def build_space(
+    X: Matrix,
+    kernel: Kernel,
+    basis: Basis = None,
+    random_state: int | np.random.RandomState | None = None,
+    *,
+    as_features: bool = False,
+) -> Space:
+    """The space of a kernel and an optional reduced set; `as_features` for solvers that need Φ."""
     if basis is not None:
-        return ReducedSpace(X, kernel, parameters, basis, random_state)
-    if kernel == "linear":
-        return LinearSpace(X)
-    return KernelSpace(X, kernel, parameters)
-
-
-def _dense(X) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else X
+        index = choose_basis(basis, X.shape[0], random_state)
+        return ReducedSpace(NystromMap(kernel, index).fit(X))
+    if kernel.is_linear:
+        return LinearSpace(X, may_be_dual=not as_features)
+    return CholeskySpace(X, kernel) if as_features else KernelSpace(X, kernel)

@@ -95,6 +95,20 @@ class Preferences:
         )
 
 
+def check_preferences(preferences, y, n_items: int) -> Preferences:
+    """Explicit preferences that fit n_items rows and stand in place of y."""
+    if not isinstance(preferences, Preferences):
+        raise ValueError(
+            f"preferences must be a rankwise.Preferences, got {type(preferences).__name__}."
+        )
+    if y is not None:
+        raise ValueError("give either y or preferences, not both.")
+    preferences.check_range(n_items)
+    if not len(preferences) or not preferences.weight.any():
+        raise ValueError("preferences hold no single preference with a positive weight.")
+    return preferences
+
+
 def _item_numbers(values, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1:

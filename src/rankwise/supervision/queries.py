@@ -1,6 +1,7 @@
 """Query labels, in any order and of any type, as contiguous runs of one permutation.
 
-Notation throughout the package: m items, n features, q queries, l preferences, k outputs.
+Notation in the whole package: m items, n features, q queries, l preferences, k outputs. The page
+docs/glossary.md has all symbols.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ class Queries:
             array = array[:, 0]
         if array.ndim != 1 or len(array) != n_items:
             raise ValueError(
-                f"qid must hold one label an item: expected shape ({n_items},), got {array.shape}."
+                f"qid must hold one label per item: expected shape ({n_items},), got {array.shape}."
             )
         _refuse_missing(array)
         return cls(*_factorize(array))
@@ -54,10 +55,27 @@ class Queries:
     def __iter__(self):
         return (self.members(i) for i in range(len(self)))
 
+    def centred(self, values: np.ndarray) -> np.ndarray:
+        """Values (m,) less their mean in each query, O(m)."""
+        if len(self) == 1:
+            return values - values.mean()
+        return values - (np.bincount(self.codes, values) / self.sizes)[self.codes]
+
     def take(self, index: np.ndarray) -> Queries:
         """The partition of a subset of the items; queries that lose all their items vanish."""
         kept, codes = np.unique(self.codes[index], return_inverse=True)
         return Queries(codes, self.labels[kept])
+
+
+def check_scored_queries(fitted_with_queries: bool, qid, n_items: int) -> Queries:
+    """Queries for `score`; a model fitted with queries refuses to be scored without them."""
+    if qid is None and fitted_with_queries:
+        raise ValueError(
+            "this model was fitted with queries, so score needs qid=: without it, items of "
+            "different queries would be compared silently. Inside a scikit-learn search call "
+            "sklearn.set_config(enable_metadata_routing=True) and pass qid to its fit."
+        )
+    return Queries.from_labels(qid, n_items)
 
 
 def _labels(qid) -> np.ndarray:

@@ -6,19 +6,23 @@ smaller of two symmetric systems is factorised:
     u ≤ r    (I − B_U D B_Uᵀ) z = β_U − B_U D c         f_U⁻ = P_U D (c − B_Uᵀ z)
     u > r    (I − D^½ B_UᵀB_U D^½) z = D^½ (c − B_Uᵀβ_U)     f_U⁻ = P_U D^½ z
 
-All λ go together in the last, vectorised axis of every array; all B_U D B_Uᵀ of a block are one
-matrix product, O(u² r a). Where the block's leverage is at most ½ for the smallest λ, the
-eigenvalues left without it are no smaller than half of those with it, so that a few of the λ
-determine the others (numerics.rational_interpolation); blocks with more are solved for each λ.
+All λ are handled together in the last, vectorised axis of every array: all B_U D B_Uᵀ of a block
+are one matrix product, O(u² r a). If the leverage of a block is at most ½ for the smallest λ, its
+removal at most halves the eigenvalues, and a few of the λ determine the others
+(rankwise.numerics.rational_interpolation). Blocks with more leverage are solved for each λ.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 from scipy.linalg import lapack
 
-from rankwise.losses.laplacian import half_rows
+from rankwise.losses.half_rows import HalfRows, Span, half_rows
+from rankwise.losses.laplacian import RowLaplacian
 from rankwise.numerics.rational_interpolation import interpolate_alphas
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.solvers.spectral import PrimalSpectrum
@@ -27,16 +31,43 @@ LARGEST_BLOCK = 128
 MOST_LEVERAGE = 0.5
 LANES = 8
 BUFFER = 32_000
-"""Entries of P, and of B, that a thread forms at once."""
+"""Entries of P, and of B, that a thread computes at once."""
 PRODUCTS = 16_000
-"""Entries of B_U,i · B_U,j held at once: they stay in the cache."""
+"""Entries of B_U,i · B_U,j that are held at once, so that they stay in the cache."""
 
 
-def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas, smallest: float):
+class Blocks(NamedTuple):
+    """All blocks: their items, where each block and its queries start, and Rᵀ of the items."""
+
+    items: np.ndarray
+    starts: np.ndarray
+    queries: np.ndarray
+    transposed: HalfRows
+
+
+class Systems(NamedTuple):
+    """What all blocks share: β and c, one column of D for each λ, and the interpolation.
+
+    A system with a pivot below `smallest` has lost its digits.
+    """
+
+    beta: np.ndarray
+    moments: np.ndarray
+    D: np.ndarray
+    interpolation: np.ndarray
+    smallest: float
+
+
+def leave_blocks_out(
+    spectrum: PrimalSpectrum,
+    blocks: list[np.ndarray],
+    alphas: Sequence[float] | np.ndarray,
+    smallest: float,
+) -> tuple[np.ndarray, np.ndarray]:
     """(a, m, k) predictions of every item without its block, and which blocks are safe.
 
     Blocks are whole queries, or any items of a pointwise loss. A block with a pivot below
-    `smallest` has lost its digits and is to be done another way.
+    `smallest` has lost its digits, so the caller must predict it in another way.
     """
     alphas = np.asarray(alphas, dtype=float)
     learnt = spectrum.eigenvalues[spectrum.eigenvalues > 0]
@@ -52,7 +83,7 @@ def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas,
     if _in_lanes(len(nodes) + 1) >= _in_lanes(len(alphas)):
         safe = _solve_blocks(spectrum, blocks, each, smallest, own, out)
         return out.transpose(2, 0, 1), safe
-    # the last column has a Cholesky factor exactly where no leverage exceeds MOST_LEVERAGE
+    # The last column has a Cholesky factor exactly if no leverage exceeds MOST_LEVERAGE.
     largest = each[:, [int(alphas.argmin())]] / MOST_LEVERAGE
     few = np.hstack((each[:, nodes], largest))
     safe = _solve_blocks(spectrum, blocks, few, smallest, T, out)
@@ -64,7 +95,7 @@ def leave_blocks_out(spectrum: PrimalSpectrum, blocks: list[np.ndarray], alphas,
 
 
 def smallest_pivot(operator: np.ndarray) -> float:
-    """The smallest pivot of a symmetric matrix's Cholesky factorisation, 0 if it has none."""
+    """The smallest pivot of the Cholesky factorisation of a symmetric matrix, 0 if it fails."""
     if not len(operator):
         return np.inf
     factor, failed = lapack.dpotrf(operator, lower=1)
@@ -72,39 +103,47 @@ def smallest_pivot(operator: np.ndarray) -> float:
 
 
 def _in_lanes(columns: int) -> int:
-    """Columns filled up to whole vector registers."""
+    """The number of columns, rounded up to whole vector registers."""
     return -(-columns // LANES) * LANES
 
 
 def _solve_blocks(
-    spectrum: PrimalSpectrum, blocks, diagonals: np.ndarray, smallest: float, T, out: np.ndarray
+    spectrum: PrimalSpectrum,
+    blocks: list[np.ndarray],
+    diagonals: np.ndarray,
+    smallest: float,
+    T: np.ndarray,
+    out: np.ndarray,
 ) -> np.ndarray:
-    """Predictions for the given columns D, spread by T, into out (m, k, a); which blocks are safe.
+    """Write predictions for the given columns D, interpolated by T, into out (m, k, a).
 
-    Columns beyond those of T are left aside.
+    Columns of D beyond those of T are only factorised. Returns which blocks are safe.
     """
     r, a = diagonals.shape
-    D, spread = np.zeros((r, _in_lanes(a))), np.zeros((_in_lanes(a), len(T)))
+    D, interpolation = np.zeros((r, _in_lanes(a))), np.zeros((_in_lanes(a), len(T)))
     D[:, :a] = np.where(spectrum.noise[:, None], 0.0, diagonals)
-    spread[: T.shape[1]] = T.T
+    interpolation[: T.shape[1]] = T.T
     starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
     items = np.concatenate(blocks)
+    assert isinstance(spectrum.quadratic.laplacian, RowLaplacian)
     laplacian = spectrum.quadratic.laplacian.take(items)
     queries = np.searchsorted(laplacian.query_starts, starts)
     moments = np.ascontiguousarray(spectrum.moments.T)
-    solved = (np.ascontiguousarray(spectrum.beta[items]), moments, D, spread, smallest)
-    problem = (items, starts, queries, laplacian.transposed, solved)
+    beta = np.ascontiguousarray(spectrum.beta[items])
+    systems = Systems(beta, moments, D, interpolation, smallest)
+    arranged = Blocks(items, starts, queries, laplacian.transposed)
     safe = np.ones(len(blocks), dtype=np.bool_)
     F, V = spectrum.F, spectrum.V
     most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
 
-    def task(low, high):
+    def task(low: int, high: int) -> None:
         if isinstance(F, np.ndarray) and F.flags.c_contiguous:
-            _leave_out_of_features(F, V, problem, low, high, most, out, safe)
+            rows = np.empty((3, most, r))
+            _leave_out_of_features(F, V, rows, arranged, systems, (low, high), out, safe)
             return
         for block in range(low, high):
             P = np.ascontiguousarray(F[blocks[block]] @ V)
-            _leave_out(P, np.empty_like(P), problem, block, block + 1, out, safe)
+            _leave_out(P, np.empty_like(P), arranged, systems, (block, block + 1), out, safe)
 
     with one_blas_thread():
         over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
@@ -112,30 +151,48 @@ def _solve_blocks(
 
 
 @njit(cache=True, nogil=True)
-def _leave_out_of_features(F, V, problem, low, high, most, out, safe):
-    """Blocks low to high, with P = F V of up to `most` rows at a time in the thread's cache."""
-    items, starts = problem[:2]
-    buffers = np.empty((3, most, len(V)))
+def _leave_out_of_features(
+    F: np.ndarray,
+    V: np.ndarray,
+    buffers: np.ndarray,
+    blocks: Blocks,
+    systems: Systems,
+    which: tuple[int, int],
+    out: np.ndarray,
+    safe: np.ndarray,
+) -> None:
+    """A range of blocks; P = F V is computed for as many rows at a time as the buffers hold."""
+    items, starts = blocks.items, blocks.starts
+    low, high = which
     while low < high:
         stop = low + 1
-        while stop < high and starts[stop + 1] - starts[low] <= most:
+        while stop < high and starts[stop + 1] - starts[low] <= buffers.shape[1]:
             stop += 1
         count = starts[stop] - starts[low]
         rows, P, B = buffers[0, :count], buffers[1, :count], buffers[2, :count]
         for i in range(count):
             rows[i] = F[items[starts[low] + i]]
         np.dot(rows, V, P)
-        _leave_out(P, B, problem, low, stop, out, safe)
+        _leave_out(P, B, blocks, systems, (low, stop), out, safe)
         low = stop
 
 
 @njit(cache=True, nogil=True)
-def _leave_out(P, B, problem, low, high, out, safe):
-    """Blocks low to high from their rows of P; B is overwritten."""
-    items, starts, queries, transposed, solved = problem
-    beta, moments, D, spread, smallest = solved
+def _leave_out(
+    P: np.ndarray,
+    B: np.ndarray,
+    blocks: Blocks,
+    systems: Systems,
+    which: tuple[int, int],
+    out: np.ndarray,
+    safe: np.ndarray,
+) -> None:
+    """A range of blocks from their rows of P; B is overwritten."""
+    items, starts, queries, transposed = blocks
+    beta, moments, D, interpolation, smallest = systems
+    low, high = which
     first, (r, lanes), k = starts[low], D.shape, len(moments)
-    half_rows(P, transposed, queries[low], queries[high], 0, r, first, -1, B)
+    half_rows(P, transposed, Span(queries[low], queries[high], 0, r), first, -1, B)
     root = np.sqrt(D)
     for block in range(low, high):
         start, stop = starts[block], starts[block + 1]
@@ -158,13 +215,13 @@ def _leave_out(P, B, problem, low, high, out, safe):
                 x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
                 _solve(T, x, size, lanes)
                 x *= root
-            found = np.dot(np.dot(P_U, x), spread)
+            predictions = np.dot(np.dot(P_U, x), interpolation)
             for i in range(u):
-                out[items[start + i], output] = found[i]
+                out[items[start + i], output] = predictions[i]
 
 
 @njit(cache=True, nogil=True)
-def _by_items(B_U, D):
+def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
     """I − B_U D B_Uᵀ for every column D, upper triangles by diagonals: (u(u + 1)/2, a)."""
     u, r = B_U.shape
     packed = np.empty((u * (u + 1) // 2, D.shape[1]))
@@ -184,8 +241,8 @@ def _by_items(B_U, D):
 
 
 @njit(cache=True, nogil=True)
-def _by_features(gram, root):
-    """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed alike."""
+def _by_features(gram: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed in the same way."""
     r, a = root.shape
     packed = np.empty((r * (r + 1) // 2, a))
     place = 0
@@ -199,11 +256,11 @@ def _by_features(gram, root):
 
 
 @njit(cache=True, nogil=True)
-def _cholesky(T, size, lanes, smallest):
-    """T = UᵀU in place, one factorisation a column; the diagonal of U is kept as its inverse.
+def _cholesky(T: np.ndarray, size: int, lanes: int, smallest: float) -> bool:
+    """T = UᵀU in place, one factorisation per column; the diagonal of U is stored inverted.
 
-    False, and T of no use, as soon as a pivot falls below `smallest`. Packed by diagonals, what a
-    pivot takes from each of them is one product of consecutive numbers.
+    Returns False as soon as a pivot falls below `smallest`; T is then useless. T is packed by
+    diagonals, so that each update by a pivot is a product of consecutive numbers.
     """
     flat, row = T.reshape(-1), np.empty(size * lanes)
     for i in range(size):
@@ -228,7 +285,7 @@ def _cholesky(T, size, lanes, smallest):
 
 
 @njit(cache=True, nogil=True)
-def _solve(T, z, size, lanes):
+def _solve(T: np.ndarray, z: np.ndarray, size: int, lanes: int) -> None:
     """z ← (UᵀU)⁻¹ z."""
     for i in range(size):
         for c in range(lanes):

@@ -1,0 +1,171 @@
+"""Problem(space, loss): one training set with a quadratic loss, its path and all its hold-outs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cached_property
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.exceptions import MissingRequirement
+from rankwise.holdout.pair_systems import Judged
+from rankwise.holdout.protocol import Alphas, HeldOut
+from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+from rankwise.losses.quadratic_loss import QuadraticLoss
+from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.spaces.item_matrix import Features, ItemMatrix
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nystrom_map import Basis
+from rankwise.spaces.space import LinearSpace, Space, build_space
+from rankwise.supervision.supervision import Supervision
+
+SOLVERS = {
+    "auto": "cg for sparse linear data too large to decompose, else spectral",
+    "spectral": "one symmetric eigendecomposition; exact",
+    "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
+}
+DECOMPOSABLE = 3000
+"""Sparse data with more items and more features than this go to conjugate gradients."""
+
+
+class QuadraticProblem(HeldOut):
+    """The solutions for every alpha, and predictions for held-out items.
+
+    Nothing is computed before it is needed: the first path or hold-out builds the space and
+    decomposes it, once for each group of outputs that share a Laplacian.
+    """
+
+    def __init__(
+        self,
+        X: Matrix,
+        supervision: Supervision,
+        loss: QuadraticLoss,
+        kernel: Kernel,
+        *,
+        basis: Basis = None,
+        random_state: int | np.random.RandomState | None = None,
+        solver: str = "auto",
+        tol: float = 1e-6,
+        max_iter: int = 1000,
+    ):
+        self.X, self.supervision, self.loss, self.kernel = X, supervision, loss, kernel
+        self.basis, self.random_state = basis, random_state
+        self.tol, self.max_iter = tol, max_iter
+        self.n_iter = 1
+        plain = kernel.is_linear and basis is None
+        if solver == "cg" and not plain:
+            raise MissingRequirement(
+                'solver="cg" requires the features of the items: use a linear kernel without basis='
+                ', or solver="spectral".'
+            )
+        large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
+        self.uses_cg = solver == "cg" or (solver == "auto" and plain and large)
+
+    @cached_property
+    def space(self) -> Space:
+        if self.uses_cg:
+            return LinearSpace(self.X, may_be_dual=False)
+        space = build_space(self.X, self.kernel, self.basis, self.random_state)
+        if self.basis is not None:
+            self.basis = space.representation.basis_index
+        return space
+
+    @cached_property
+    def parts(self) -> list[tuple[np.ndarray, QuadraticHoldouts]]:
+        """The groups of outputs that share a Laplacian, each with its decomposed problem."""
+        space = self.space
+        if self.uses_cg:  # a decomposition is asked for after all: take the cheaper side
+            space = build_space(self.X, self.kernel)
+        return [
+            (
+                columns,
+                QuadraticHoldouts(
+                    space.matrix, self.supervision.select_outputs(columns), self.loss
+                ),
+            )
+            for columns in self.loss.output_groups(self.supervision)
+        ]
+
+    def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
+        """compute(part) for each group of outputs, joined along the last axis."""
+        results = [(columns, compute(part)) for columns, part in self.parts]
+        if len(results) == 1:
+            return results[0][1]
+        out = np.empty((*results[0][1].shape[:-1], self.supervision.n_outputs))
+        for columns, values in results:
+            out[..., columns] = values
+        return out
+
+    def path(self, alphas: Alphas) -> np.ndarray:
+        """(a, d, k) coefficients of the model for every alpha."""
+        if self.uses_cg:
+            return self._cg_path(self.space.matrix, self.supervision, alphas)
+        solutions = self.by_output(lambda part: part.spectrum.path(alphas))
+        return np.stack([self.space.to_model(solution) for solution in solutions])
+
+    def _cg_path(self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas) -> np.ndarray:
+        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        groups = self.loss.output_groups(supervision)
+        weights: np.ndarray | None = None
+        for columns in groups:
+            quadratic = self.loss.quadratic(supervision.select_outputs(columns))
+            solver, start = ConjugateGradientSolver(matrix, quadratic, **limits), None
+            for i in np.argsort(-np.asarray(alphas), kind="stable"):
+                solution = solver.solve(alphas[i], start=start)
+                start = solution.w
+                if weights is None:
+                    weights = np.empty((len(alphas), len(start), supervision.n_outputs))
+                weights[i][:, columns] = start
+                self.n_iter = max(self.n_iter, solution.n_iter)
+        assert weights is not None
+        return weights
+
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        if not self.uses_cg:
+            return self.by_output(lambda part: part.without(items, alphas))
+        staying = np.setdiff1d(np.arange(self.n_items), items)
+        path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
+        return np.stack([np.asarray(self.X[items] @ w) for w in path])
+
+    def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
+        if self.uses_cg:
+            return super().leave_groups_out(groups, alphas)
+        return self.by_output(lambda part: part.leave_groups_out(groups, alphas))
+
+    def leave_each_out(self, alphas: Alphas) -> np.ndarray:
+        return self.by_output(lambda part: part.leave_each_out(alphas))
+
+    def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
+        return self.by_output(lambda part: part.leave_pairs_out(pairs, alphas))
+
+    def judge_pairs(self, alpha: float) -> Judged:
+        return Judged(*self.by_output(lambda part: np.stack(part.judge_pairs(alpha))))
+
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        """(m, k) Σ of the absolute values of the terms that make up each fitted score."""
+        return self.by_output(lambda part: part.spectrum.term_sizes(alpha))
+
+    def known_equations(self) -> tuple[list[np.ndarray], np.ndarray] | None:
+        """XᵀLX and Xᵀb as the fit computed them; None if it did not need them.
+
+        One matrix if all outputs share the Laplacian, otherwise one matrix for each output.
+        """
+        if "parts" not in vars(self):
+            return None
+        grams: dict[int, np.ndarray] = {}
+        moments = np.zeros((self.X.shape[1], self.supervision.n_outputs))
+        for columns, part in self.parts:
+            if not isinstance(part.spectrum, PrimalSpectrum):
+                return None
+            G, moments[:, columns] = part.spectrum.gram
+            grams |= {int(j): G for j in columns}
+        outputs = [0] if self.loss.outputs_always_share else sorted(grams)
+        return [grams[j] for j in outputs], moments
+
+    def __getstate__(self) -> dict[str, object]:
+        """Without the decomposition, which any later hold-out computes again."""
+        return {name: value for name, value in vars(self).items() if name not in ("space", "parts")}

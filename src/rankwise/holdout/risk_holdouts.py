@@ -1,0 +1,57 @@
+"""Hold-outs of losses that are not quadratic: a path of refits for every fold."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from rankwise.holdout.pair_systems import Judged
+from rankwise.holdout.protocol import Alphas, HeldOut
+from rankwise.losses.risk import NoPreference, Risk
+from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.products import Products
+from rankwise.solvers.solver import Solution
+from rankwise.spaces.space import ReducedSpace, Space
+from rankwise.supervision.supervision import Supervision
+
+SolvePath = Callable[[Matrix, Risk, np.ndarray], Sequence[Solution]]
+
+
+class RiskHoldouts(HeldOut):
+    """Refits on the remaining items, for a whole grid of alphas at once.
+
+    Kernels are factorised once for all folds. Held-out basis items are removed from the map of a
+    reduced set. Predictions are 0 if the remaining items have no preference to learn from.
+    """
+
+    def __init__(
+        self,
+        space: Space,
+        supervision: Supervision,
+        risks: Callable[[Supervision], list[Risk]],
+        solve_path: SolvePath,
+    ):
+        """`risks` gives one risk per output; `solve_path` one solution per alpha, in order."""
+        self.space, self.supervision = space, supervision
+        self._risks, self._solve_path = risks, solve_path
+
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        staying = np.setdiff1d(np.arange(self.n_items), items)
+        phi = self.space.matrix.F
+        if isinstance(self.space, ReducedSpace):
+            phi = self.space.map.without(items)
+        rest = self.supervision.take(staying)
+        trained, tested = phi[staying], Products(phi[items])
+        out = np.zeros((len(alphas), len(items), rest.n_outputs))
+        for j in range(rest.n_outputs):
+            try:
+                (risk,) = self._risks(rest.select_outputs(np.array([j])))
+            except NoPreference:
+                continue
+            for i, solution in enumerate(self._solve_path(trained, risk, np.asarray(alphas))):
+                out[i, :, j] = tested.scores(solution.w)
+        return out
+
+    def judge_pairs(self, alpha: float) -> Judged:
+        raise ValueError("leave-pair-out would refit for every pair: use folds.")

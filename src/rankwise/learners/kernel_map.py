@@ -1,0 +1,125 @@
+"""KernelMap: a kernel as plain features, for any linear learner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.model_selection.splits import read_splits
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nystrom_map import NystromMap, choose_basis
+from rankwise.supervision.queries import Queries
+from rankwise.validation import check_index, check_items
+
+
+class KernelMap(TransformerMixin, BaseEstimator):
+    """Features F with F Fᵀ = K (exact) or K_MR K_RR⁻¹ K_RM (reduced set R, Nyström).
+
+    Any linear learner trained on F is the kernel learner restricted to the span of the basis
+    items (equations 2 and 8 of Airola et al., paper III of Airola 2011), and `to_dual` turns its
+    weights into coefficients of the kernel expansion. O(m|R|² + |R|³); K_RR may be singular. See
+    rankwise.spaces.nystrom_map for directions that a reduced set drops.
+
+    Parameters
+    ----------
+    kernel : name of a scikit-learn pairwise kernel, "precomputed" or a callable
+    gamma, degree, coef0 : its parameters; gamma=None is 1/n
+    basis : None for the exact map, int for that many uniformly random basis items, or an array
+        of their row numbers
+    random_state : draws the basis when it is an int
+
+    Attributes
+    ----------
+    basis_index_ : (r,) row numbers of the basis items
+    embedding_ : (m, d) the map of the training items, d ≤ r the rank of K_RR
+    """
+
+    def __init__(
+        self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, basis=None, random_state=None
+    ):
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.basis = basis
+        self.random_state = random_state
+
+    def fit(self, X, y=None):
+        """Compute the map of the items X; y is ignored."""
+        kernel = Kernel.of(self)
+        X = check_items(self, X, reset=True)
+        index = choose_basis(self.basis, kernel.square(X).shape[0], self.random_state)
+        self._map = NystromMap(kernel, index, exact=self.basis is None).fit(X)
+        self.basis_index_, self.embedding_ = index, self._map.embedding
+        return self
+
+    def transform(self, X) -> np.ndarray:
+        """(n, d) features of new items: k(X, X_R) T."""
+        check_is_fitted(self)
+        return self._map.embed(check_items(self, X, reset=False))
+
+    def fit_transform(self, X, y=None) -> np.ndarray:
+        return self.fit(X).embedding_.copy()
+
+    def to_dual(self, w) -> np.ndarray:
+        """Coefficients b of f(x) = k(x, X_R) b from weights w on the map, O(|R| d)."""
+        check_is_fitted(self)
+        return self._map.to_dual(w)
+
+    def without(self, index) -> np.ndarray:
+        """The map of the training items with the basis items among `index` removed.
+
+        By update (Theorem 1 of Airola et al., paper III), O(|H| d m). See `folds`.
+        """
+        check_is_fitted(self)
+        return self._map.without(check_index(index, len(self.embedding_)))
+
+    def folds(self, splits, *, y=None, qid=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """For every fold the maps of its training and of its test items: Theorem 1, Corollary 2.
+
+        Both are those of a KernelMap fitted to the training items alone, whose basis are the
+        basis items among them, up to a rotation that no learner with a quadratic regulariser
+        notices. O(|R|²m) for the folds of a partition, however many there are, and the memory
+        of one fold at a time. Only if K_RR is singular beyond duplicates and low rank
+        (eigenvalues that fade into rounding error), a fold that loses basis items is recomputed,
+        O(|R|²m) each.
+
+        splits : iterable of (train, test) or of test sets, whose rest trains; a scikit-learn
+            splitter; or a number of folds, of whole queries where there are queries.
+            "leave-query-out" holds out each query
+        y, qid : for splitters, as classes to stratify by and as groups
+        """
+        check_is_fitted(self)
+        queries = Queries.from_labels(qid, len(self.embedding_))
+        if isinstance(splits, str):
+            if splits != "leave-query-out" or len(queries) < 2:
+                raise ValueError(
+                    'splits must be "leave-query-out" (with qid of two or more queries), an int, '
+                    f"a splitter or folds; got {splits!r} and {len(queries)} queries."
+                )
+            splits = iter(queries)
+        pairs = read_splits(
+            splits, queries, name="splits", y=y, random_state=self.random_state, repeats=True
+        )
+        return self._folds(pairs)
+
+    def _folds(self, pairs: Iterable) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        removal = self._map.removal()
+        for number, (train, test) in enumerate(pairs):
+            held = ~np.isin(self.basis_index_, train)
+            if held.all():
+                raise ValueError(
+                    f"splits fold {number} holds out all {len(held)} basis items, so no map is "
+                    "left: take more basis items, or some from every fold."
+                )
+            train_map, test_map = self._map.maps_without(removal, held, [train, test])
+            yield train_map, test_map
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = Kernel(self.kernel).is_precomputed
+        return tags

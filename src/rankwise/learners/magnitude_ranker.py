@@ -1,0 +1,132 @@
+"""What MPRank and SVRank share: C, pairs of a query, risks on residuals, the stability bound."""
+
+from __future__ import annotations
+
+from numbers import Integral
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.learners.ranker import check_max_iter
+from rankwise.learners.risk_ranker import RiskRanker
+from rankwise.learners.stability_bound import check_delta, given_or_measured, stability_bound
+from rankwise.losses.epsilon_insensitive import pair_normaliser, residual_risk
+from rankwise.losses.risk import Risk
+from rankwise.metrics import pair_cost
+from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.newton import NewtonSolver
+from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution
+from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.scored_items import ScoredItems
+from rankwise.validation import check_positive
+
+BLOCK = 256
+"""Items whose kernel matrix is formed at once when only its diagonal is wanted."""
+ROUNDING = 1e-12
+"""A gap below this share of the objective is none, whatever the gradient's norm."""
+
+
+class MagnitudeSupervision(RiskRanker):
+    """Learners that are told all pairs of a query, ties included."""
+
+    def _supervise(self, m: int, y, qid, sample_weight) -> tuple[ScoredItems, bool]:
+        """The checked scores, and whether there is a single output.
+
+        Only the ratios of weights count, so they are scaled to a largest weight of 1.
+        """
+        supervision, single = self._scored_items(m, y, qid, sample_weight)
+        supervision.weight = supervision.weight / supervision.weight.max()
+        supervision.check()
+        return supervision, single
+
+    def _keep(self, X, supervision: ScoredItems | None, single: bool, has_queries: bool) -> None:
+        self._X, self._supervision = X, supervision
+        self._single_output, self._has_queries = single, has_queries
+
+    @property
+    def _normaliser(self) -> float:
+        return pair_normaliser(self._supervision.queries, self._supervision.weight)
+
+
+class MagnitudeRanker(MagnitudeSupervision):
+    """‖h‖² + C/N Σ_ij cost((h_j − h_i) − (y_j − y_i)) over ordered pairs, N = Σ_q m_q²."""
+
+    def _check_parameters(self) -> None:
+        check_positive("C", self.C)
+        check_positive("tol", self.tol)
+        if not isinstance(self.norm, Integral) or self.norm not in (1, 2):
+            raise ValueError(f"norm must be 1 or 2; got {self.norm!r}.")
+        check_max_iter(self.max_iter)
+        Kernel.of(self)
+
+    def _fit_residuals(self, epsilon: float) -> None:
+        """Minimise R(Φw) + ‖w‖²/C for each output, R being the mean cost over ordered pairs.
+
+        O(nnz + m log m) per step: the bundle method for norm 1, truncated Newton for norm 2.
+        """
+        told, space = self._supervision, self._feature_space(self._X)
+        solver = BundleSolver if self.norm == 1 else NewtonSolver
+        solutions = []
+        for column, y in enumerate(told.Y.T):
+            risk = residual_risk(
+                np.ascontiguousarray(y), told.queries, told.weight, epsilon, self.norm
+            )
+            limits = {"tol": self._tolerance(risk), "max_iter": self.max_iter}
+            solution = solver(space.matrix.F, risk).solve(1.0 / self.C, **limits)
+            last = column == told.n_outputs - 1
+            solutions.append(self._checked(self._in_units_of_C(solution), last))
+        self._set_solutions(space, solutions, self._single_output)
+
+    def _tolerance(self, risk: Risk) -> float:
+        """tol, for norm 1 as a share of the risk at h = 0."""
+        start = risk.at(np.zeros(risk.n_items)).value if self.norm == 1 else 1.0
+        return self.tol * (start if start > 0 else 1.0)
+
+    def _in_units_of_C(self, solution: Solution) -> Solution:
+        """The objective of the class in place of the solver's, which is divided by C."""
+        if solution.status == MAX_ITER and solution.gap <= ROUNDING * solution.objective:
+            solution.status = CONVERGED
+        solution.objective *= self.C
+        solution.gap *= self.C
+        for name in solution.history.keys() - {"seconds"}:
+            solution.history[name] *= self.C
+        return solution
+
+    def stability_bound(self, delta=0.05, *, kappa=None, M=None) -> dict:
+        """The generalisation bound of Corollary 1 (equations 65 and 66), O(m log m) after predict.
+
+        kappa bounds √K(x, x) and M bounds |h(x) − y|, for all items and hypotheses. If they are
+        not given, the largest values on the training items are taken, which the theorem does not
+        allow for. Returns "empirical", the mean cost over the m² ordered pairs; "stability", β of
+        Proposition 3; "bound", which the expected cost of a new pair exceeds with probability
+        delta at most; and "assumptions", in words, with whether the bound says anything: it says
+        nothing if it exceeds (2M)^norm, as it will unless C is well below √m.
+        """
+        check_is_fitted(self)
+        delta = check_delta(delta)
+        supervision = self._items_seen()
+        if len(supervision.queries) > 1 or supervision.Y.shape[1] > 1:
+            raise ValueError("stability_bound is for one output and a model fitted without qid.")
+        if np.ptp(supervision.weight) > 0:
+            raise ValueError("stability_bound is for items of equal sample_weight.")
+        y, h = supervision.Y[:, 0], self.predict(self._X).ravel()
+        largest = (float(np.sqrt(self._kernel_diagonal().max())), float(np.abs(h - y).max()))
+        kappa, M, origin = given_or_measured(kappa, M, *largest)
+        cost = pair_cost(y, h, "SVR", power=self.norm, epsilon=getattr(self, "epsilon", 0.0))
+        given = {"C": self.C, "norm": self.norm, "m": len(y), "delta": delta}
+        return stability_bound(empirical=cost, kappa=kappa, M=M, origin=origin, **given)
+
+    def _items_seen(self) -> ScoredItems:
+        if self._supervision is None:
+            raise ValueError(
+                "this model holds no training items, which hold-outs and bounds need: partial_fit "
+                "keeps sums only, and rankwise.save keeps items with training_data=True only."
+            )
+        return self._supervision
+
+    def _kernel_diagonal(self) -> np.ndarray:
+        X, kernel = self._X, Kernel.of(self)
+        if kernel.is_precomputed:
+            return np.asarray(X.diagonal())
+        blocks = [X[start : start + BLOCK] for start in range(0, X.shape[0], BLOCK)]
+        return np.concatenate([np.diagonal(kernel.matrix(rows, rows)) for rows in blocks])

@@ -1,0 +1,174 @@
+"""The shell around quadratic problems: one fit, one path, all hold-outs, for any supervision."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.holdout.quadratic_problem import SOLVERS, QuadraticProblem
+from rankwise.learners.ranker import MultiOutputRanker, check_max_iter
+from rankwise.losses.quadratic_loss import QuadraticLoss
+from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.scored_items import pairs_within
+from rankwise.supervision.supervision import Supervision
+from rankwise.validation import (
+    check_alphas,
+    check_choice,
+    check_index,
+    check_items,
+    check_pairs,
+    check_positive,
+)
+
+
+class QuadraticLearner(MultiOutputRanker):
+    """Learners whose objective is Σ (squared differences) + alpha‖f‖², for one alpha or many."""
+
+    @abstractmethod
+    def _quadratic_loss(self) -> QuadraticLoss:
+        """The loss of the constructor's arguments, checked."""
+
+    @abstractmethod
+    def _supervise(self, m: int, y, qid, sample_weight, preferences) -> tuple[Supervision, bool]:
+        """What the learner is told, checked, and whether there is a single output."""
+
+    def _check_parameters(self) -> None:
+        check_positive("tol", self.tol)
+        check_max_iter(self.max_iter)
+        check_choice("solver", self.solver, SOLVERS)
+        Kernel.of(self)
+        self._quadratic_loss()
+
+    def _problem_of(self, X, supervision: Supervision, basis) -> QuadraticProblem:
+        return QuadraticProblem(
+            X,
+            supervision,
+            self._quadratic_loss(),
+            Kernel.of(self),
+            basis=basis,
+            random_state=self.random_state,
+            solver=self.solver,
+            tol=self.tol,
+            max_iter=self.max_iter,
+        )
+
+    def hold_outs(
+        self, X, y=None, *, qid=None, sample_weight=None, preferences=None
+    ) -> QuadraticProblem:
+        """Predictions for held-out items of this training set, for any alphas; fits nothing yet.
+
+        The arguments are those of `fit`. The result is a rankwise.holdout.protocol.HeldOut.
+        """
+        return clone(self)._checked_problem(X, y, qid, sample_weight, preferences)[0]
+
+    def _checked_problem(
+        self, X, y, qid, sample_weight, preferences
+    ) -> tuple[QuadraticProblem, bool]:
+        """The problem of a training set, and whether there is a single output."""
+        self._check_parameters()
+        X = check_items(self, X, reset=True)
+        supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
+        self._has_queries = qid is not None
+        return self._problem_of(X, supervision, self.basis), single
+
+
+class QuadraticRanker(QuadraticLearner):
+    """A quadratic learner with a given alpha, its path and its hold-outs."""
+
+    def _check_parameters(self) -> None:
+        check_positive("alpha", self.alpha)
+        super()._check_parameters()
+
+    def _fit(self, X, y, qid, sample_weight, preferences=None):
+        """Solve for alpha and set the fitted attributes."""
+        problem, self._single_output = self._checked_problem(X, y, qid, sample_weight, preferences)
+        solution = problem.path([self.alpha])[0]
+        self._problem, self.n_iter_ = problem, problem.n_iter
+        self._X, self._supervision, self._basis = problem.X, problem.supervision, problem.basis
+        self._set_model(problem.space, solution, self._single_output)
+        return self
+
+    @property
+    def training_problem(self) -> QuadraticProblem:
+        """The problem of the last fit; decomposed again after the model was loaded or pickled."""
+        check_is_fitted(self)
+        if self._supervision is None:
+            raise ValueError(
+                "this model holds no training items, which hold-outs and paths need: partial_fit "
+                "keeps sums only, and rankwise.save keeps items with training_data=True only."
+            )
+        if self._problem is None:
+            self._problem = self._problem_of(self._X, self._supervision, self._basis)
+        return self._problem
+
+    def path(self, alphas) -> np.ndarray:
+        """Coefficients for every alpha from one decomposition, in the order given.
+
+        (a, n) or (a, k, n) as `coef_` for the linear kernel, (a, r) or (a, r, k) as `dual_coef_`
+        for others. After a fit by conjugate gradients each alpha starts from the next larger one.
+        """
+        problem = self.training_problem
+        coefficients = problem.path(check_alphas(alphas))
+        if self._single_output:
+            return coefficients[..., 0]
+        return coefficients.swapaxes(1, 2) if problem.kernel.is_linear else coefficients
+
+    def _outputs(self, values: np.ndarray) -> np.ndarray:
+        return values[0, ..., 0] if self._single_output else values[0]
+
+    def holdout(self, index) -> np.ndarray:
+        """Predictions for the training items `index` by the model trained without them.
+
+        Equal to refitting with the same alpha, basis items among them removed. O(|U|³ + |U|² r)
+        if they are whole queries, if the loss is pointwise, or if one query has all its pairs;
+        otherwise one refit of the queries they touch.
+        """
+        problem = self.training_problem
+        return self._outputs(problem.without(check_index(index, problem.n_items), [self.alpha]))
+
+    def leave_one_out(self) -> np.ndarray:
+        """(m,) or (m, k): each item predicted by the model trained without it.
+
+        O(m r) in all for a pointwise loss or a single query with all its pairs, O(Σ m_q³) with
+        queries; O(m_q³) per item for other losses.
+        """
+        return self._outputs(self.training_problem.leave_each_out([self.alpha]))
+
+    def leave_query_out(self) -> np.ndarray:
+        """(m,) or (m, k): each item predicted by the model trained without its whole query.
+
+        Equation 33 of Pahikkala et al. 2009: O(Σ m_q³ + m_q² r) in all.
+        """
+        problem = self.training_problem
+        queries = problem.supervision.queries
+        if len(queries) < 2:
+            raise ValueError(
+                "leave_query_out needs a model fitted with qid of two or more queries."
+            )
+        return self._outputs(problem.leave_groups_out(list(queries), [self.alpha]))
+
+    def leave_pair_out(self, pairs=None) -> np.ndarray:
+        """(p, 2) or (p, 2, k): both items of each pair predicted by the model trained without them.
+
+        Default: every pair i < j in row order, with queries only pairs of the same query. For one
+        query with all its pairs O(1) per pair after one matrix (equations 36 to 39), or after one
+        matrix for each pair of weights if the weights differ; with queries the same for each
+        query's block. Tie-free and unit losses of r score levels: O(1) per pair after r(r + 1)/2
+        such matrices. Relative loss, losses of your own and explicit preferences: O(m_q³) per
+        pair. Pairs that remove basis items: O(r) each.
+        """
+        problem = self.training_problem
+        if pairs is None:
+            pairs = pairs_within(problem.supervision.queries)
+        else:
+            pairs = check_pairs(pairs, problem.n_items)
+        return self._outputs(problem.leave_pairs_out(pairs, [self.alpha]))
+
+    def __getstate__(self):
+        """Without the decomposition, which any later hold-out computes again."""
+        state = super().__getstate__().copy()
+        state.update(_problem=None)
+        return state

@@ -1,0 +1,135 @@
+"""What all rankers share: the kernel, predict, score, fitted attributes, tags, routing of qid."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, RegressorMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise import metrics
+from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.space import Representation, Space
+from rankwise.supervision.queries import Queries, check_scored_queries
+from rankwise.supervision.scored_items import ScoredItems
+from rankwise.validation import check_items, check_scores, check_weights
+
+
+class Ranker(RegressorMixin, BaseEstimator):
+    """Base of learners with f(x) = ⟨w, x⟩ (`coef_`) or f(x) = Σ_R b_i k(x, x_i) (`dual_coef_`).
+
+    Subclasses have the constructor arguments kernel, gamma, degree and coef0. `_set_model` sets
+    the fitted attributes: `coef_` (n,) or (k, n) for the linear kernel; `dual_coef_` (r,) or
+    (r, k), `basis_index_` and `_X_basis` for others. `_has_queries` says whether fit was given qid.
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True}
+    __metadata_request__score: ClassVar = {"qid": True}
+    precisions: ClassVar = np.float64
+    """The types of X that fit and predict use as they are."""
+
+    @property
+    def fitted_with_queries(self) -> bool:
+        """Whether fit was given qid, so that scores of different queries do not compare."""
+        return getattr(self, "_has_queries", False)
+
+    @property
+    def representation(self) -> Representation:
+        """How items enter the fitted model; multiply by `coefficients` to get their scores."""
+        names = ("basis_index_", "_X_basis")
+        return Representation(Kernel.of(self), *(getattr(self, name, None) for name in names))
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """(d,) or (d, k), the coefficients of the represented items."""
+        return self.coef_.T if hasattr(self, "coef_") else self.dual_coef_
+
+    def _scored_items(self, m: int, y, qid, sample_weight) -> tuple[ScoredItems, bool]:
+        """The checked scores, and whether y has a single column without an axis of outputs."""
+        Y, queries = check_scores(y, m), Queries.from_labels(qid, m)
+        weight = check_weights(sample_weight, m)
+        weight = np.ones(m) if weight is None else weight
+        return ScoredItems(Y.reshape(m, -1), queries, weight), Y.ndim == 1
+
+    def _set_model(self, space: Space | Representation, solution: np.ndarray, single: bool) -> None:
+        """The fitted attributes from the coefficients (d, k) of a model in the space."""
+        for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
+            vars(self).pop(name, None)
+        representation = space.representation if isinstance(space, Space) else space
+        if representation.kernel.is_linear:
+            self.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)
+        else:
+            self.dual_coef_ = solution[:, 0] if single else solution
+        if representation.basis_index is not None:
+            self.basis_index_ = representation.basis_index
+            self._X_basis = representation.X_basis
+
+    def predict(self, X):
+        """Scores of the items X, (n,) or (n, k); higher is better."""
+        check_is_fitted(self)
+        X = check_items(self, X, reset=False, dtype=self.precisions)
+        return self._scores(self.representation.of(X))
+
+    def _scores(self, represented) -> np.ndarray:
+        return represented @ self.coefficients
+
+    def score(self, X, y, qid=None, sample_weight=None) -> float:
+        """1 − ranking error, averaged over queries (and over outputs); 1 is a perfect order.
+
+        Weights have no meaning here and are refused; pipelines pass the argument on as None.
+        """
+        check_is_fitted(self)
+        if sample_weight is not None:
+            raise ValueError("score takes no sample_weight: the measure counts pairs equally.")
+        S = self.predict(X)
+        y = check_scores(y, len(S))
+        check_scored_queries(self.fitted_with_queries, qid, len(S))
+        if y.ndim == 1 and S.ndim == 1:
+            return metrics.concordance(y, S, qid)
+        y, S = y.reshape(len(y), -1), S.reshape(len(S), -1)
+        if y.shape != S.shape:
+            raise ValueError(f"the model predicts {S.shape[1]} outputs, y has {y.shape[1]}.")
+        return float(
+            np.mean([metrics.concordance(y[:, j], S[:, j], qid) for j in range(y.shape[1])])
+        )
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = Kernel(self.kernel).is_precomputed
+        return tags
+
+
+class MultiOutputRanker(Ranker):
+    """A ranker whose y may have several columns."""
+
+    def __sklearn_tags__(self):
+        tags = super().__sklearn_tags__()
+        tags.target_tags.multi_output = True
+        return tags
+
+
+def check_max_iter(max_iter) -> None:
+    if not isinstance(max_iter, Integral) or max_iter < 1:
+        raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
+
+
+def warn_unless_converged(solution: Solution, model, stacklevel: int = 3) -> None:
+    """ConvergenceWarning with the gap that was reached."""
+    if solution.status == CONVERGED:
+        return
+    interrupted = solution.status == INTERRUPTED
+    reason = "was interrupted" if interrupted else "did not converge"
+    advice = "" if interrupted else ": increase max_iter or tol, or scale X"
+    warnings.warn(
+        f"{type(model).__name__} {reason} after {solution.n_iter} iterations, with objective "
+        f"{solution.objective:.6g} within {solution.gap:.3g} of the minimum (tol={model.tol:g}); "
+        f"the best model so far is kept{advice}.",
+        ConvergenceWarning,
+        stacklevel=stacklevel,
+    )

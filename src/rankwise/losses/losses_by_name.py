@@ -1,0 +1,84 @@
+"""Losses by name: the one place that compares names of losses."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.losses.hinge import (
+    PreferenceHinge,
+    PreferenceRisk,
+    PreferenceSquaredHinge,
+    ScoreHinge,
+    ScoreRisk,
+    ScoreSquaredHinge,
+)
+from rankwise.losses.pair_losses import (
+    MagnitudeLoss,
+    OwnLoss,
+    PairCost,
+    PairLoss,
+    RelativeLoss,
+    UnitLoss,
+)
+from rankwise.losses.risk import NoPreference, Risk
+from rankwise.supervision.compared_items import ComparedItems
+from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import Supervision
+from rankwise.validation import check_choice
+
+QUADRATIC_LOSSES: dict[str, type[PairLoss]] = {
+    "magnitude": MagnitudeLoss,
+    "unit": UnitLoss,
+    "relative": RelativeLoss,
+}
+HINGE_LOSSES: dict[str, tuple[type[ScoreRisk], type[PreferenceRisk]]] = {
+    "hinge": (ScoreHinge, PreferenceHinge),
+    "squared_hinge": (ScoreSquaredHinge, PreferenceSquaredHinge),
+}
+TIES = ("keep", "drop")
+QUERY_WEIGHTS = ("pairs", "queries")
+
+
+def quadratic_loss(loss: str | PairCost, ties: str, query_weight: str) -> PairLoss:
+    """The loss of a name, or of an object with `pairs(difference) -> (z, w)`.
+
+    `ties` concerns the magnitude loss alone: the other losses never have tied pairs.
+    """
+    check_choice("ties", ties, TIES)
+    check_choice("query_weight", query_weight, QUERY_WEIGHTS)
+    normalised = query_weight == "queries"
+    kind = QUADRATIC_LOSSES.get(loss) if isinstance(loss, str) else type(loss)
+    if kind is MagnitudeLoss:
+        return MagnitudeLoss(keep_ties=ties == "keep", normalised=normalised)
+    if kind in QUADRATIC_LOSSES.values():
+        return kind(normalised=normalised)
+    if isinstance(loss, str) or not callable(getattr(loss, "pairs", None)):
+        names = ", ".join(repr(name) for name in QUADRATIC_LOSSES)
+        raise ValueError(
+            f"loss must be one of {names}, or an object with a method pairs(difference) that "
+            f"returns the target z and the weight w of each pair; got {loss!r}."
+        )
+    return OwnLoss(loss, normalised=normalised)
+
+
+def hinge_risks(loss: str, supervision: Supervision) -> list[Risk]:
+    """One risk for each output; NoPreference names the output that has no pair to learn from."""
+    check_choice("loss", loss, HINGE_LOSSES)
+    of_scores, of_preferences = HINGE_LOSSES[loss]
+    if isinstance(supervision, ComparedItems):
+        return [of_preferences(supervision)]
+    assert isinstance(supervision, ScoredItems)
+    risks: list[Risk] = []
+    for j, y in enumerate(supervision.Y.T):
+        try:
+            risks.append(of_scores(np.ascontiguousarray(y), supervision.queries))
+        except NoPreference as error:
+            if supervision.n_outputs == 1:
+                raise
+            raise NoPreference(f"output {j}: {error}") from None
+    return risks
+
+
+def is_smooth(loss: str) -> bool:
+    """Whether a loss of this name has a curvature, so that Newton's method applies."""
+    return "curvature" in HINGE_LOSSES[loss][0].offers

@@ -1,0 +1,298 @@
+"""Quadratic losses over pairs: Σ v_h v_j w² (z − (f_h − f_j))², equation 11 of Pahikkala et al.
+(2009), over the pairs h ≻ j of a query.
+
+A loss says in `pairs` which target z and weight w a pair has whose scores differ by y. That is
+enough: `PairLoss` builds the graph of all pairs from it, O(Σ m_q²), and hold-outs refit. The
+magnitude and the unit loss (equations 21 and 20) have the same L for all outputs with the same
+ties, in O(m), and rules for hold-outs of one or two items.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Protocol
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.losses.graph_laplacian import GraphLaplacian
+from rankwise.losses.holdout_rules import FreeRows, HoldoutRule, TieFreeRows
+from rankwise.losses.laplacian import Target
+from rankwise.losses.quadratic_loss import Quadratic, QuadraticLoss
+from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.supervision.compared_items import ComparedItems
+from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import Supervision
+from rankwise.validation import refuse_too_large
+
+NEAR_TIE = 1e-6
+"""The smallest difference, as a share of the largest, that the relative loss accepts."""
+
+
+class PairCost(Protocol):
+    """What a loss of your own needs."""
+
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The target z and the weight w of pairs whose scores differ by `difference` > 0."""
+        ...
+
+
+class PairLoss(QuadraticLoss):
+    """Any cost of pairs, over an explicit graph: O(Σ m_q²) memory, hold-outs by refitting.
+
+    `normalised` divides the weights of the pairs of a query by their sum.
+    """
+
+    name = "a loss of your own"
+
+    def __init__(self, *, normalised: bool = False):
+        self.normalised = normalised
+
+    @abstractmethod
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The target z and the weight w of pairs whose scores differ by `difference` > 0."""
+
+    def quadratic(self, supervision: Supervision) -> Quadratic:
+        if isinstance(supervision, ComparedItems):
+            return self._of_preferences(supervision)
+        assert isinstance(supervision, ScoredItems)
+        return self._of_all_pairs(supervision)
+
+    def _of_preferences(self, supervision: ComparedItems) -> Quadratic:
+        preferences, weight = supervision.preferences, supervision.pair_weights()
+        if self.normalised:
+            query = supervision.queries.codes[preferences.winner]
+            total = np.bincount(query, weight, minlength=len(supervision.queries))
+            weight = weight * inverse_or_zero(total)[query]
+        m = supervision.n_items
+        graph = PairGraph(m)
+        graph.add(
+            preferences.winner, preferences.loser, *self._costs(preferences.magnitude, weight)
+        )
+        return graph.quadratic()
+
+    def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
+        """The graph of all pairs with different scores, one query after another."""
+        largest = int(supervision.queries.sizes.max())
+        way_out = 'loss="magnitude" and loss="unit" never form it'
+        refuse_too_large(largest, largest, "the preference graph of a query", way_out, 4)
+        y, v = supervision.Y[:, 0], supervision.weight
+        graph = PairGraph(supervision.n_items)
+        for items in supervision.queries:
+            above, below = np.nonzero(y[items][:, None] > y[items][None, :])
+            winner, loser = items[above], items[below]
+            difference, weight = y[winner] - y[loser], v[winner] * v[loser]
+            if self.normalised:
+                weight = weight * inverse_or_zero(weight.sum())
+            self.check_differences(difference, winner, loser)
+            graph.add(winner, loser, *self._costs(difference, weight))
+        return graph.quadratic()
+
+    def check_differences(
+        self, difference: np.ndarray, winner: np.ndarray, loser: np.ndarray
+    ) -> None:
+        """Refuse differences of scores for which the loss would lose its digits."""
+
+    def _costs(self, difference: np.ndarray, weight: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """weight · w² and weight · w² z of every pair."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            z, w = (np.asarray(values, dtype=float) for values in self.pairs(difference))
+            if z.shape != difference.shape or w.shape != difference.shape:
+                raise ValueError(
+                    f"{self.name}: pairs(difference) must return z and w of the shape of "
+                    f"difference, {difference.shape}; got {z.shape} and {w.shape}."
+                )
+            squared = weight * w**2
+            pull = squared * z
+        if not (np.isfinite(squared).all() and np.isfinite(pull).all()):
+            raise ValueError(
+                f"{self.name}: the targets z or the weights w² of some pairs are not finite. If "
+                "differences of y are very small or very large, scale y."
+            )
+        return squared, pull
+
+
+class PairGraph:
+    """Collects pairs with their weights w² and pulls w² z into a graph over m items."""
+
+    def __init__(self, m: int):
+        self._m = m
+        self._parts: list[tuple[np.ndarray, ...]] = []
+        self._b = np.zeros(m)
+
+    def add(
+        self, winner: np.ndarray, loser: np.ndarray, squared: np.ndarray, pull: np.ndarray
+    ) -> None:
+        self._parts.append((winner, loser, squared))
+        self._b += np.bincount(winner, pull, minlength=self._m)
+        self._b -= np.bincount(loser, pull, minlength=self._m)
+
+    def quadratic(self) -> Quadratic:
+        winner, loser, squared = (np.concatenate(part) for part in zip(*self._parts))
+        counted = squared != 0
+        edges = (squared[counted], (winner[counted], loser[counted]))
+        graph = sparse.csr_array(edges, shape=(self._m, self._m))
+        laplacian = GraphLaplacian(sparse.csr_array(graph + graph.T))
+        return Quadratic(laplacian, Target(laplacian, given=self._b[:, None]))
+
+
+class OwnLoss(PairLoss):
+    """An object with `pairs(difference) -> (z, w)` as a loss: exact everywhere.
+
+    A fit forms the graph of all pairs of a query, O(Σ m_q²) memory and O(Σ m_q³) for kernels and
+    hold-outs; each hold-out of items that share a query with others is one refit of that query.
+    """
+
+    def __init__(self, cost: PairCost, *, normalised: bool = False):
+        super().__init__(normalised=normalised)
+        self.cost = cost
+        self.name = f"loss={type(cost).__name__}"
+
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return self.cost.pairs(difference)
+
+
+class RelativeLoss(PairLoss):
+    """z = y, w = 1/y (equation 22): errors relative to the difference of the scores."""
+
+    name = 'loss="relative"'
+
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return difference, 1.0 / difference
+
+    def check_differences(
+        self, difference: np.ndarray, winner: np.ndarray, loser: np.ndarray
+    ) -> None:
+        """Weights 1/y² that span more than 1e12 leave no digits for the smaller ones."""
+        largest = difference.max(initial=0.0)
+        near = difference < NEAR_TIE * largest
+        if near.any():
+            i = int(np.argmax(near))
+            raise ValueError(
+                f"y of items {winner[i]} and {loser[i]} differ by only {difference[i]:.3g}, so "
+                f'loss="relative" would weigh that pair {(largest / difference[i]) ** 2:.1g} times '
+                "as much as another and lose all others to rounding: round y so that it is a tie."
+            )
+
+
+class TieFreeLoss(PairLoss):
+    """Losses with w = 1 over all pairs of different scores: the L of a complete multipartite graph.
+
+    A subclass gives `scores` s with L s = b.
+    """
+
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return difference, np.ones(len(difference))
+
+    @abstractmethod
+    def class_scores(
+        self, supervision: ScoredItems, class_weight: np.ndarray, class_queries: np.ndarray
+    ) -> np.ndarray | None:
+        """(classes,) scores s with L s = b, or None where the scores of the items are such."""
+
+    def output_groups(self, supervision: Supervision) -> list[np.ndarray]:
+        """Outputs with the same ties share a Laplacian; all of them do if ties are kept."""
+        if self.outputs_always_share or not isinstance(supervision, ScoredItems):
+            return super().output_groups(supervision)
+        same: dict[bytes, list[int]] = {}
+        for j in range(supervision.n_outputs):
+            same.setdefault(supervision.tie_classes(j).key, []).append(j)
+        return [np.array(columns) for columns in same.values()]
+
+    def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
+        classes, weight = supervision.tie_classes(), supervision.weight
+        V, V_k = classes.query_sums(weight), classes.class_sums(weight)
+        scale = np.ones(len(supervision.queries))
+        if self.normalised:
+            squares = np.add.reduceat(V_k**2, classes.query_classes[:-1])
+            scale = inverse_or_zero((V**2 - squares) / 2)
+        starts = (classes.order, classes.class_starts, classes.query_classes)
+        laplacian = ScoreLaplacian(*starts, weight, scale)
+        scores = supervision.Y
+        per_class = self.class_scores(supervision, V_k, classes.query_classes)
+        if per_class is not None:
+            scores = _columns(classes.to_items(per_class), supervision.n_outputs)
+        return Quadratic(laplacian, Target(laplacian, scores=scores))
+
+    def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
+        if not isinstance(supervision, ScoredItems) or len(supervision.queries) > 1:
+            return None
+        _, level = np.unique(supervision.Y[:, 0], return_inverse=True)
+
+        def scores_left(class_weight: np.ndarray) -> np.ndarray:
+            per_class = self.class_scores(
+                supervision, class_weight, np.array([0, len(class_weight)])
+            )
+            if per_class is None:
+                return supervision.Y
+            return _columns(per_class[level], supervision.n_outputs)
+
+        return TieFreeRows(level, supervision.weight, self.normalised, scores_left)
+
+
+class MagnitudeLoss(TieFreeLoss):
+    """z = y, w = 1 (equation 21): the difference of the scores. `keep_ties` counts tied pairs."""
+
+    name = 'loss="magnitude"'
+
+    def __init__(self, *, keep_ties: bool = True, normalised: bool = False):
+        super().__init__(normalised=normalised)
+        self.keep_ties = self.outputs_always_share = keep_ties
+
+    def class_scores(
+        self, supervision: ScoredItems, class_weight: np.ndarray, class_queries: np.ndarray
+    ) -> None:
+        return None
+
+    def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
+        if not self.keep_ties:
+            return super()._of_all_pairs(supervision)
+        queries, weight = supervision.queries, supervision.weight
+        scale = np.ones(len(queries))
+        if self.normalised:
+            V = np.bincount(queries.codes, weight)
+            scale = inverse_or_zero((V**2 - np.bincount(queries.codes, weight**2)) / 2)
+        laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
+        return Quadratic(laplacian, Target(laplacian, scores=supervision.Y))
+
+    def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
+        if not self.keep_ties or not isinstance(supervision, ScoredItems):
+            return super().holdout_rule(supervision)
+        if len(supervision.queries) > 1 or not supervision.weight.any():
+            return None
+        return FreeRows(supervision.weight, centred=True, normalised=self.normalised)
+
+
+class UnitLoss(TieFreeLoss):
+    """z = 1, w = 1 (equation 20): only the direction of a preference counts."""
+
+    name = 'loss="unit"'
+
+    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return np.ones(len(difference)), np.ones(len(difference))
+
+    def class_scores(
+        self, supervision: ScoredItems, class_weight: np.ndarray, class_queries: np.ndarray
+    ) -> np.ndarray:
+        """(weight below − weight above)/V of each class.
+
+        On vectors that are constant within classes the tie-free L acts as v_i (V s_k − Σ_j V_j
+        s_j), so these scores turn the loss of equation 20 into that of equation 21 without ties.
+        """
+        sizes = np.diff(class_queries)
+        cumulated = np.cumsum(class_weight)
+        first = class_queries[:-1]
+        before_query = np.repeat(cumulated[first] - class_weight[first], sizes)
+        V = np.repeat(np.add.reduceat(class_weight, first), sizes)
+        below = cumulated - class_weight - before_query
+        return (2 * below + class_weight - V) * inverse_or_zero(V)
+
+
+def _columns(values: np.ndarray, k: int) -> np.ndarray:
+    return np.repeat(values[:, None], k, axis=1)
+
+
+def inverse_or_zero(values: np.ndarray | float) -> np.ndarray:
+    """1/values, and 0 where a value is 0."""
+    array = np.asarray(values, dtype=float)
+    return np.divide(1.0, array, out=np.zeros_like(array), where=array != 0)

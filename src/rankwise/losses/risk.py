@@ -1,0 +1,43 @@
+"""The seam of losses that are not quadratic: value, gradient and curvature of the predictions."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+
+class NoPreference(ValueError):
+    """The scores hold no pair to learn from."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """R(p) ≥ 0, a subgradient dR/dp, and v ↦ ∇²R(p) v where the risk is smooth."""
+
+    value: float
+    gradient: np.ndarray
+    curvature: Callable[[np.ndarray], np.ndarray] | None = None
+
+
+class Risk(ABC):
+    """A convex function R(p) ≥ 0 of the predictions p = Φ w of m items.
+
+    `offers` names what solvers may require: "gradient", and "curvature" if the risk is smooth.
+    Over scores an evaluation should cost O(m log m) however many pairs there are, and over l
+    explicit preferences O(l + m).
+    """
+
+    name: ClassVar[str] = "this risk"
+    offers: ClassVar[frozenset[str]] = frozenset({"gradient"})
+    n_items: int
+
+    @abstractmethod
+    def at(self, p: np.ndarray) -> Evaluation:
+        """Value, gradient and, where the risk offers it, curvature at the predictions p (m,)."""
+
+
+SMOOTH = frozenset({"gradient", "curvature"})

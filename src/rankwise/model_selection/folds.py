@@ -1,0 +1,1 @@
+from rankwise.model_selection.scoring import Folds as Folds

@@ -1,0 +1,109 @@
+"""Whether a matrix is a kernel matrix: square, symmetric and positive semi-definite."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.linalg
+
+from rankwise.exceptions import InvalidKernel
+from rankwise.numerics.block_cholesky import BLOCK, cholesky_in_place
+from rankwise.numerics.threads import one_blas_thread
+from rankwise.numerics.tiles import mirror_upper, upper_tiles
+
+NEGATIVE_EIGENVALUE = 1e-8
+"""An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
+
+
+def check_square(K: np.ndarray, name: str = "the precomputed kernel") -> np.ndarray:
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InvalidKernel(f"{name} must be a square matrix for fit, got shape {K.shape}.")
+    return K
+
+
+def check_gram(
+    K: np.ndarray, name: str = "the precomputed kernel", own: bool = False
+) -> np.ndarray:
+    """Return K, or raise InvalidKernel unless it is symmetric and semi-definite; O(m³/3).
+
+    If K is our `own`, it is factorised in place, without a second matrix of its size. Its lower
+    triangle is then restored from the upper one.
+    """
+    check_square(K, name)
+    _refuse_asymmetric(K, name)
+    smallest = _negative_eigenvalue(K, own)
+    if smallest is not None:
+        raise InvalidKernel(
+            f"{name} is indefinite: its smallest eigenvalue is {smallest:.3g}. "
+            "rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
+        )
+    return K
+
+
+def _refuse_asymmetric(K: np.ndarray, name: str) -> None:
+    allowed = NEGATIVE_EIGENVALUE * max(K.max(initial=0.0), -K.min(initial=0.0))
+    for rows, columns in upper_tiles(len(K)):
+        gap = np.abs(K[rows, columns] - K[columns, rows].T)
+        if gap.max() <= allowed:
+            continue
+        i, j = np.unravel_index(int(np.argmax(gap)), gap.shape)
+        i, j = i + rows.start, j + columns.start
+        raise InvalidKernel(
+            f"{name} is not symmetric: K[{i}, {j}] = {K[i, j]:.6g} but K[{j}, {i}] = "
+            f"{K[j, i]:.6g}. rankwise.kernels.repair_kernel symmetrises it and clips its spectrum."
+        )
+
+
+def _negative_eigenvalue(K: np.ndarray, own: bool) -> float | None:
+    """None if K is positive semi-definite up to rounding, else its smallest eigenvalue.
+
+    Cholesky of K shifted by the allowed 1e-8 of its largest eigenvalue decides in O(m³/3); two
+    power iterations bound that eigenvalue from below, so only failures need the exact spectrum.
+    """
+    m = len(K)
+    if not m:
+        return None
+    diagonal = np.diagonal(K)
+    v = K[int(diagonal.argmax())]
+    bound = float(diagonal.max())
+    with one_blas_thread():  # the threads of NumPy's BLAS would compete with those of SciPy's
+        for _ in range(2):
+            u = v / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
+            v = K @ u
+            bound = max(bound, float(u @ v))
+    in_place = own and m <= BLOCK  # by blocks, the diagonal blocks lose their upper triangles
+    if _is_definite(K if in_place else K.copy(), NEGATIVE_EIGENVALUE * bound):
+        return None
+    eigenvalues = scipy.linalg.eigvalsh(K)
+    if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):
+        return float(eigenvalues[0])
+    return None
+
+
+def _is_definite(K: np.ndarray, shift: float) -> bool:
+    """Whether K + shift is positive definite. K is restored, its lower triangle by mirroring."""
+    diagonal = np.diagonal(K).copy()
+    K.flat[:: len(K) + 1] += shift
+    try:
+        cholesky_in_place(K)
+    except scipy.linalg.LinAlgError:
+        return False
+    finally:
+        mirror_upper(K)
+        K.flat[:: len(K) + 1] = diagonal
+    return True
+
+
+def repair_kernel(K) -> np.ndarray:
+    """The nearest positive semi-definite matrix: symmetrised, negative eigenvalues set to zero.
+
+    Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
+    indefinite; this is the projection in the Frobenius norm. O(m³).
+    """
+    K = np.asarray(K, dtype=np.float64)
+    if K.ndim != 2 or K.shape[0] != K.shape[1]:
+        raise InvalidKernel(f"a kernel over one set of items is square, got shape {K.shape}.")
+    eigenvalues, Q = np.linalg.eigh((K + K.T) / 2)
+    if eigenvalues[0] >= 0:
+        return (K + K.T) / 2
+    half = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
+    return half @ half.T

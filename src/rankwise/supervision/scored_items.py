@@ -1,0 +1,92 @@
+"""Items with real scores: each row of Y holds the scores of one item, higher is better."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from rankwise.supervision.queries import Queries
+from rankwise.supervision.supervision import Supervision
+
+
+class ScoredItems(Supervision):
+    """m items with scores Y (m, k), within queries, item i having weight v_i."""
+
+    def __init__(self, Y: np.ndarray, queries: Queries, weight: np.ndarray):
+        self.Y, self.queries, self.weight = Y, queries, weight
+
+    @property
+    def n_outputs(self) -> int:
+        return self.Y.shape[1]
+
+    def take(self, items: np.ndarray) -> ScoredItems:
+        return ScoredItems(self.Y[items], self.queries.take(items), self.weight[items])
+
+    def select_outputs(self, columns: np.ndarray) -> ScoredItems:
+        return ScoredItems(self.Y[:, columns], self.queries, self.weight)
+
+    def tie_classes(self, column: int = 0) -> TieClasses:
+        """The items of each query grouped by their score in one column; O(m log m)."""
+        return TieClasses(self.Y[:, column], self.queries)
+
+    def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        pairs = pairs_within(self.queries)
+        return pairs, self.Y[pairs[:, 0]] - self.Y[pairs[:, 1]]
+
+    def check(self) -> None:
+        order, starts = self.queries.order, self.queries.starts[:-1]
+        for j, y in enumerate(self.Y.T):
+            counted = self.weight[order] > 0
+            low = np.minimum.reduceat(np.where(counted, y[order], np.inf), starts)
+            high = np.maximum.reduceat(np.where(counted, y[order], -np.inf), starts)
+            if not np.any(low < high):
+                column = f" in column {j}" if self.Y.shape[1] > 1 else ""
+                raise ValueError(
+                    f"y holds no single preference{column}: within every query all items "
+                    f"(n_samples = {len(y)}, {len(starts)} queries) have the same score or no "
+                    "weight, so there is nothing to learn an order from."
+                )
+
+
+class TieClasses:
+    """Items sorted by query, then by score; the items of one class have equal scores.
+
+    Class c holds the items ``order[class_starts[c]:class_starts[c + 1]]``. Query q holds the
+    classes ``query_classes[q]`` to ``query_classes[q + 1]``.
+    """
+
+    def __init__(self, y: np.ndarray, queries: Queries):
+        self.order = np.lexsort((y, queries.codes))
+        sorted_y, sorted_q = y[self.order], queries.codes[self.order]
+        new_query = np.concatenate(([True], sorted_q[1:] != sorted_q[:-1]))
+        new_class = new_query | np.concatenate(([True], sorted_y[1:] != sorted_y[:-1]))
+        first = np.flatnonzero(new_class)
+        self.class_starts = np.append(first, len(y))
+        self.query_classes = np.append(np.flatnonzero(new_query[first]), len(first))
+
+    @property
+    def key(self) -> bytes:
+        """Equal for two score columns exactly if all their ties and orders agree."""
+        return self.order.tobytes() + self.class_starts.tobytes()
+
+    def class_sums(self, weight: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(weight[self.order], self.class_starts[:-1])
+
+    def query_sums(self, weight: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(self.class_sums(weight), self.query_classes[:-1])
+
+    def to_items(self, per_class: np.ndarray) -> np.ndarray:
+        """(m,) the value of each item's class."""
+        values = np.empty(len(self.order))
+        values[self.order] = np.repeat(per_class, np.diff(self.class_starts))
+        return values
+
+
+def pairs_within(queries: Queries) -> np.ndarray:
+    """(p, 2) every pair i < j of the same query, in the order of the rows."""
+    blocks = []
+    for members in queries:
+        items = np.sort(members)
+        i, j = np.triu_indices(len(items), 1)
+        blocks.append(np.column_stack((items[i], items[j])))
+    pairs = np.concatenate(blocks)
+    return pairs if len(queries) == 1 else pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
