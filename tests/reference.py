@@ -21,12 +21,19 @@ def enumerate_pairs(y, qid=None, weight=None, loss="magnitude", ties="keep", by_
                 rows.append((h, l, gap, weight[i] * weight[j]))
         total = sum(row[3] for row in rows)
         for h, l, gap, pair_weight in rows:
-            z = 1.0 if loss == "unit" else gap
-            squared = pair_weight / gap**2 if loss == "relative" else pair_weight
+            z, w = target_and_weight(loss, gap)
+            squared = pair_weight * w**2
             if by_query:
                 squared = squared / total if total else 0.0
             found.append((h, l, z, squared))
     return found
+
+
+def target_and_weight(loss, gap):
+    """z and w of equations 20 to 22, or of an object with `pairs(difference)`."""
+    if not isinstance(loss, str):
+        return (part[0] for part in loss.pairs(np.array([gap])))
+    return {"magnitude": (gap, 1.0), "unit": (1.0, 1.0), "relative": (gap, 1 / (gap or 1))}[loss]
 
 
 def laplacian_and_target(pairs, m):

@@ -117,7 +117,8 @@ class SmallHoldouts:
                 judged.counted[items], judged.right[items] = part
             return judged
         is_free = isinstance(rule, FreeRows) and not (rule.centred and np.ptp(rule.weight) > 0)
-        if not is_free or problem.matrix.in_basis.any() or problem.n_items < 4:
+        single = len(supervision.queries) == 1 and problem.n_items >= 4
+        if not (is_free and single) or problem.matrix.in_basis.any():
             return self._judge_predictions(supervision)
         return self._judge_free_rows(rule, supervision.Y) or self._judge_predictions(supervision)
 

@@ -1,0 +1,141 @@
+"""Every HeldOut predicts what a refit without the held-out items predicts."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+from rankwise import RLS, KernelMap, RankRLS, RankRLSCV, RankSVM
+from rankwise.holdout.protocol import HeldOut
+from rankwise.holdout.risk_holdouts import RiskHoldouts
+from rankwise.losses.losses_by_name import hinge_risks
+from rankwise.solvers.newton import NewtonSolver
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.space import build_space
+from rankwise.supervision.scored_items import pairs_within
+from tests.problems import scored
+
+RNG = np.random.default_rng(4)
+M, ALPHAS = 12, [0.3, 5.0]
+X = RNG.normal(size=(M, 3))
+Y = np.column_stack((np.round(X[:, 0] + RNG.normal(size=M)), X[:, 1] + RNG.normal(size=M)))
+QID = np.array([0, 1] * 6)
+BASIS = [1, 4, 6, 9]
+
+
+def svm_path(phi, risk, alphas):
+    return [NewtonSolver(phi, risk).solve(alpha, tol=1e-9) for alpha in alphas]
+
+
+def svm(kernel, basis=None):
+    space = build_space(X, kernel, basis, as_features=True)
+    risks = lambda supervision: hinge_risks("squared_hinge", supervision)  # noqa: E731
+    return RiskHoldouts(space, scored(Y, QID), risks, svm_path)
+
+
+def refit_of(make):
+    def refit(train, alpha):
+        return make(alpha).fit(X[train], Y[train], qid=QID[train])
+
+    return refit
+
+
+def reduced(train):
+    return np.flatnonzero(np.isin(train, BASIS))
+
+
+RBF = {"kernel": "rbf", "gamma": 0.3}
+SVM = {"loss": "squared_hinge", "tol": 1e-9}
+# name: the hold-outs, and a model refitted on the items that are left
+MEMBERS = {
+    "RLS": (lambda: RLS().hold_outs(X, Y, qid=QID), refit_of(RLS)),
+    "RankRLS": (lambda: RankRLS().hold_outs(X, Y, qid=QID), refit_of(RankRLS)),
+    "RankRLS rbf": (
+        lambda: RankRLS(**RBF).hold_outs(X, Y, qid=QID),
+        refit_of(lambda alpha: RankRLS(alpha, **RBF)),
+    ),
+    "RankRLS unit": (
+        lambda: RankRLS(loss="unit").hold_outs(X, Y, qid=QID),
+        refit_of(lambda alpha: RankRLS(alpha, loss="unit")),
+    ),
+    "RankRLS cg": (
+        lambda: RankRLS(solver="cg", tol=1e-12).hold_outs(X, Y, qid=QID),
+        refit_of(RankRLS),
+    ),
+    "RankRLS reduced": (
+        lambda: RankRLS(basis=BASIS, **RBF).hold_outs(X, Y, qid=QID),
+        lambda train, alpha: RankRLS(alpha, basis=reduced(train), **RBF).fit(
+            X[train], Y[train], qid=QID[train]
+        ),
+    ),
+    "RankRLSCV": (lambda: RankRLSCV().hold_outs(X, Y, qid=QID), refit_of(RankRLS)),
+    "RankSVM": (lambda: svm(Kernel("linear")), refit_of(lambda alpha: RankSVM(alpha, **SVM))),
+    "RankSVM reduced": (
+        lambda: svm(Kernel("rbf", 0.3), BASIS),
+        lambda train, alpha: RankSVM(alpha, basis=reduced(train), **RBF, **SVM).fit(
+            X[train], Y[train], qid=QID[train]
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+class TestEveryHeldOut:
+    def expected(self, name, held):
+        held = np.asarray(held)
+        train = np.setdiff1d(np.arange(M), held)
+        return np.stack([MEMBERS[name][1](train, alpha).predict(X[held]) for alpha in ALPHAS])
+
+    def test_without(self, name):
+        held_out: HeldOut = MEMBERS[name][0]()
+        assert held_out.n_items == M and held_out.supervision.n_outputs == 2
+        for held in ([0], [1, 4], [2, 3, 7, 8], np.flatnonzero(QID == 1)):
+            found = held_out.without(np.asarray(held), ALPHAS)
+            assert_allclose(found, self.expected(name, held), atol=1e-6)
+
+    def test_leave_groups_out(self, name):
+        groups = [np.array([0, 5, 2]), np.array([1, 3]), np.array([4, 6, 7, 8, 9, 10, 11])]
+        found = MEMBERS[name][0]().leave_groups_out(groups, ALPHAS)
+        for items in groups:
+            assert_allclose(found[:, items], self.expected(name, items), atol=1e-6)
+
+    def test_leave_each_out(self, name):
+        found = MEMBERS[name][0]().leave_each_out(ALPHAS)
+        for item in range(M):
+            assert_allclose(found[:, [item]], self.expected(name, [item]), atol=1e-6)
+
+    def test_leave_pairs_out(self, name):
+        held_out = MEMBERS[name][0]()
+        pairs = np.vstack((pairs_within(held_out.supervision.queries)[::6], [[0, 1], [4, 9]]))
+        found = held_out.leave_pairs_out(pairs, ALPHAS)
+        for row, pair in enumerate(pairs):
+            assert_allclose(found[:, row], self.expected(name, pair), atol=1e-6)
+
+    def test_judged_pairs_are_those_of_the_predictions(self, name):
+        held_out = MEMBERS[name][0]()
+        if isinstance(held_out, RiskHoldouts):
+            with pytest.raises(ValueError, match="refit for every pair"):
+                held_out.judge_pairs(1.0)
+            return
+        alpha, queries = ALPHAS[0], held_out.supervision.queries
+        counted, right = np.zeros((M, 2)), np.zeros((M, 2))
+        pairs = pairs_within(queries)
+        scores = held_out.leave_pairs_out(pairs, [alpha])[0]
+        for (i, j), (s_i, s_j) in zip(pairs, scores):
+            for k in range(2):
+                if Y[i, k] != Y[j, k]:
+                    agree = 0.5 + 0.5 * np.sign(Y[i, k] - Y[j, k]) * np.sign(s_i[k] - s_j[k])
+                    counted[[i, j], k] += 1
+                    right[[i, j], k] += agree
+        judged = held_out.judge_pairs(alpha)
+        assert_allclose(judged.counted, counted)
+        assert_allclose(judged.right, right)
+
+
+def test_folds_of_a_map_are_hold_outs_too():
+    mapped = KernelMap("rbf", gamma=0.3, basis=BASIS).fit(X)
+    held = np.array([1, 2, 3])
+    train = np.setdiff1d(np.arange(M), held)
+    ((F, G),) = mapped.folds([held])
+    for alpha, found in zip(ALPHAS, MEMBERS["RankRLS reduced"][0]().without(held, ALPHAS)):
+        model = RankRLS(alpha).fit(F, Y[train], qid=QID[train])
+        assert_allclose(model.predict(G), found, atol=1e-7)

@@ -1,0 +1,66 @@
+"""Every risk is convex and not negative, and its derivatives are those of its value."""
+
+import numpy as np
+import pytest
+
+from rankwise import Preferences
+from rankwise.losses.epsilon_insensitive import residual_risk
+from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks
+from tests.problems import compared, scored
+
+RNG = np.random.default_rng(1)
+M = 20
+Y = RNG.integers(0, 5, M).astype(float)
+QID = RNG.integers(0, 3, M)
+WEIGHT = RNG.uniform(0.5, 2.0, M)
+
+
+def members():
+    for loss in HINGE_LOSSES:
+        yield f"{loss} of scores", hinge_risks(loss, scored(Y, QID))[0]
+        statements = Preferences.from_scores(Y, QID)
+        yield f"{loss} of preferences", hinge_risks(loss, compared(statements, M, QID))[0]
+    told = scored(Y, QID, WEIGHT)
+    for power in (1, 2):
+        for epsilon in (0.0, 0.3):
+            risk = residual_risk(Y, told.queries, WEIGHT, epsilon, power)
+            yield f"residuals, power {power}, epsilon {epsilon}", risk
+
+
+MEMBERS = dict(members())
+
+
+@pytest.mark.parametrize("name", MEMBERS)
+class TestEveryRisk:
+    def test_offers_what_it_has(self, name):
+        risk = MEMBERS[name]
+        evaluation = risk.at(RNG.normal(size=M))
+        assert risk.n_items == M and "gradient" in risk.offers
+        assert evaluation.value >= 0 and evaluation.gradient.shape == (M,)
+        assert (evaluation.curvature is not None) == ("curvature" in risk.offers)
+
+    def test_tangents_lie_below(self, name):
+        risk = MEMBERS[name]
+        for _ in range(20):
+            p, q = RNG.normal(size=(2, M)) * RNG.choice([0.1, 1.0, 10.0])
+            at_p, at_q = risk.at(p), risk.at(q)
+            assert at_q.value >= at_p.value + at_p.gradient @ (q - p) - 1e-9
+
+    def test_gradient_is_the_slope_of_the_value(self, name):
+        risk = MEMBERS[name]
+        for _ in range(5):
+            p, direction = RNG.normal(size=(2, M))
+            step = 1e-6
+            rise = risk.at(p + step * direction).value - risk.at(p - step * direction).value
+            assert rise / (2 * step) == pytest.approx(risk.at(p).gradient @ direction, abs=1e-6)
+
+    def test_curvature_is_the_slope_of_the_gradient(self, name):
+        risk = MEMBERS[name]
+        if "curvature" not in risk.offers:
+            pytest.skip("this risk is not smooth")
+        for _ in range(5):
+            p, direction = RNG.normal(size=(2, M))
+            step = 1e-7
+            change = risk.at(p + step * direction).gradient - risk.at(p).gradient
+            bent = risk.at(p).curvature(direction)
+            np.testing.assert_allclose(change / step, bent, atol=1e-5 * np.abs(bent).max())
