@@ -240,7 +240,7 @@ class QuadraticHoldouts(HeldOut):
         F = solve(P.T).T
         removal = given.removal
         if removal is not None:
-            removal = removal.within(items, lambda N: solve(spectrum.rotate(N)), half)
+            removal = removal.within(items, lambda N: solve(_rotated(spectrum, N)), half)
         return Features(F, removal), F @ half + self.offset_of(items)
 
     def _posterior_gram(
@@ -253,3 +253,9 @@ class QuadraticHoldouts(HeldOut):
         W, G = (P * D) @ B.T, (B * D) @ B.T
         covariance = K[np.ix_(items, items)] - (P * D) @ P.T + W @ np.linalg.solve(G, W.T)
         return Gram((covariance + covariance.T) / (2 * alpha)), self.without(items, [alpha])[0]
+
+
+def _rotated(spectrum: Spectrum, normals: np.ndarray) -> np.ndarray:
+    rotated = spectrum.rotate(normals)
+    assert rotated is not None
+    return rotated

@@ -108,12 +108,14 @@ class QuadraticProblem(HeldOut):
 
     def _cg_path(self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas) -> np.ndarray:
         """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
         groups = self.loss.output_groups(supervision)
         weights: np.ndarray | None = None
         for columns in groups:
             quadratic = self.loss.quadratic(supervision.select_outputs(columns))
-            solver, start = ConjugateGradientSolver(matrix, quadratic, **limits), None
+            solver = ConjugateGradientSolver(
+                matrix, quadratic, tol=self.tol, max_iter=self.max_iter
+            )
+            start: np.ndarray | None = None
             for i in np.argsort(-np.asarray(alphas), kind="stable"):
                 solution = solver.solve(alphas[i], start=start)
                 start = solution.w

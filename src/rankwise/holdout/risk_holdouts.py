@@ -12,6 +12,7 @@ from rankwise.losses.risk import NoPreference, Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.solver import Solution
+from rankwise.spaces.item_matrix import Features
 from rankwise.spaces.space import ReducedSpace, Space
 from rankwise.supervision.supervision import Supervision
 
@@ -38,6 +39,7 @@ class RiskHoldouts(HeldOut):
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
         staying = np.setdiff1d(np.arange(self.n_items), items)
+        assert isinstance(self.space.matrix, Features)
         phi = self.space.matrix.F
         if isinstance(self.space, ReducedSpace):
             phi = self.space.map.without(items)

@@ -110,17 +110,23 @@ class SmallHoldouts:
             raise ValueError("leave-pair-out scores need y, not explicit preferences.")
         rule = problem.rule
         if not isinstance(rule, FreeRows) and self._splits_by_query:
-            judged = Judged(np.empty(supervision.Y.shape), np.empty(supervision.Y.shape))
+            whole = Judged(np.empty(supervision.Y.shape), np.empty(supervision.Y.shape))
             for members in supervision.queries:
                 items = np.sort(members)
                 part = SmallHoldouts(problem.posterior(items, self._alpha), 1.0).judge_pairs()
-                judged.counted[items], judged.right[items] = part
-            return judged
-        is_free = isinstance(rule, FreeRows) and not (rule.centred and np.ptp(rule.weight) > 0)
-        single = len(supervision.queries) == 1 and problem.n_items >= 4
-        if not (is_free and single) or problem.matrix.in_basis.any():
-            return self._judge_predictions(supervision)
-        return self._judge_free_rows(rule, supervision.Y) or self._judge_predictions(supervision)
+                whole.counted[items], whole.right[items] = part
+            return whole
+        judged = None
+        if isinstance(rule, FreeRows) and self._can_judge_rows(rule):
+            judged = self._judge_free_rows(rule, supervision.Y)
+        return judged or self._judge_predictions(supervision)
+
+    def _can_judge_rows(self, rule: FreeRows) -> bool:
+        """Whether one matrix serves all pairs: one query, equal weights, no basis items."""
+        one_kind = not rule.centred or np.ptp(rule.weight) == 0
+        one_query = len(self._problem.supervision.queries) == 1
+        enough = self._problem.n_items >= 4
+        return one_kind and one_query and enough and not self._problem.matrix.in_basis.any()
 
     def _judge_free_rows(self, rule: FreeRows, Y: np.ndarray) -> Judged | None:
         problem, spectrum, rows = self._problem, self._problem.spectrum, slice(None)

@@ -50,13 +50,15 @@ class GraphLaplacian(Laplacian):
     @cached_property
     def _factorised(self) -> Factor:
         members = Queries(self.component, np.arange(self.component.max() + 1))
-        rows, columns, values, owner, squared = [], [], [], [], []
+        rows, columns, values = [], [], []
+        owner: list[int] = []
+        squared: list[float] = []
         for c in np.flatnonzero(members.sizes > 1):
             items = members.members(c)
             eigenvalues, Q = np.linalg.eigh(self.L[items][:, items].toarray())
             kept = eigenvalues > len(items) * np.finfo(float).eps * eigenvalues[-1]
             first = len(owner)
-            owner += [c] * int(kept.sum())
+            owner += [int(c)] * int(kept.sum())
             squared += list(eigenvalues[kept])
             rows.append(np.repeat(items, len(owner) - first))
             columns.append(np.tile(np.arange(first, len(owner)), len(items)))

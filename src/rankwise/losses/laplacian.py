@@ -135,7 +135,8 @@ class PointLaplacian(RowLaplacian):
     def factor(self, Y: np.ndarray) -> np.ndarray:
         return (self.root_weight * Y.T).T
 
-    factor_t = factor
+    def factor_t(self, X: np.ndarray) -> np.ndarray:
+        return self.factor(X)
 
     def sandwich(self, K: np.ndarray) -> np.ndarray:
         return self.root_weight[:, None] * K * self.root_weight

@@ -47,10 +47,12 @@ def quadratic_loss(loss: str | PairCost, ties: str, query_weight: str) -> PairLo
     check_choice("ties", ties, TIES)
     check_choice("query_weight", query_weight, QUERY_WEIGHTS)
     normalised = query_weight == "queries"
-    kind = QUADRATIC_LOSSES.get(loss) if isinstance(loss, str) else type(loss)
+    kind = QUADRATIC_LOSSES.get(loss) if isinstance(loss, str) else None
+    if isinstance(loss, PairLoss) and type(loss) in QUADRATIC_LOSSES.values():
+        kind = type(loss)
     if kind is MagnitudeLoss:
         return MagnitudeLoss(keep_ties=ties == "keep", normalised=normalised)
-    if kind in QUADRATIC_LOSSES.values():
+    if kind is not None:
         return kind(normalised=normalised)
     if isinstance(loss, str) or not callable(getattr(loss, "pairs", None)):
         names = ", ".join(repr(name) for name in QUADRATIC_LOSSES)

@@ -8,6 +8,7 @@ int64. Scores are finite floats, checked by the caller.
 from __future__ import annotations
 
 from functools import partial
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -25,7 +26,7 @@ _BLOCK = 65_536
 
 
 def sorted_within(values: np.ndarray, queries: Queries) -> np.ndarray:
-    """The items by query, and inside a query by ascending value: one argsort, one counting sort."""
+    """The items sorted by query, then by value: one argsort and one counting sort."""
     by_value = np.argsort(values)
     if len(queries) == 1:
         return by_value
@@ -44,38 +45,47 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
     counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
     run(
         [
-            partial(_count_block, y_sorted, S, order, queries.starts, *block, counts)
+            partial(_count_block, y_sorted, S, order, queries.starts, block, counts)
             for block in _blocks(queries.starts, S.shape[1])
         ]
     )
     return counts
 
 
-def _blocks(starts: np.ndarray, k: int) -> list[tuple[int, int, int, int]]:
-    """Ranges of queries and of columns that hold some _BLOCK values each, or one long column."""
+class Block(NamedTuple):
+    """A range of queries and a range of columns."""
+
+    first_query: int
+    last_query: int
+    first_column: int
+    last_column: int
+
+
+def _blocks(starts: np.ndarray, k: int) -> list[Block]:
+    """Blocks of about _BLOCK values each, or of one long column."""
     m = starts[-1]
     cuts = np.unique(np.searchsorted(starts, np.append(np.arange(0, m, max(1, _BLOCK // k)), m)))
     blocks = []
     for first, last in zip(cuts[:-1].tolist(), cuts[1:].tolist()):
         width = max(1, _BLOCK // int(starts[last] - starts[first]))
         for column in range(0, k, width):
-            blocks.append((first, last, column, min(column + width, k)))
+            blocks.append(Block(first, last, column, min(column + width, k)))
     return blocks
 
 
 def concordant_pairs(
     y: np.ndarray, S: np.ndarray, queries: Queries
 ) -> tuple[np.ndarray, np.ndarray]:
-    """For each query its pairs y_i ≠ y_j, int64 (q,), and how many of them each column of S (m, k)
-    puts in the order of y, float64 (q, k), a tied pair as ½. O(k m log m)."""
+    """For each query the number of pairs y_i ≠ y_j, int64 (q,), and how many of them each column of
+    S (m, k) puts in the order of y, float64 (q, k); a tie counts ½. O(k m log m)."""
     counts = pair_counts(y, S, queries)
     tied_in_s_only = counts[..., TIED_S] - counts[..., TIED_BOTH]
     pairs = all_pairs(queries.sizes) - counts[:, 0, TIED_Y]
     return pairs, pairs[:, None] - counts[..., SWAPPED] - 0.5 * tied_in_s_only
 
 
-def all_pairs(sizes):
-    """The number of unordered pairs among as many items."""
+def all_pairs(sizes: np.ndarray) -> np.ndarray:
+    """The number of unordered pairs among so many items."""
     return sizes * (sizes - 1) // 2
 
 
@@ -91,7 +101,7 @@ def excess_sums(e: np.ndarray, epsilon: float) -> tuple[float, float]:
 
 
 @njit(cache=True, nogil=True)
-def _by_query(by_value, codes, starts):
+def _by_query(by_value: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     free = starts[:-1].copy()
     order = np.empty_like(by_value)
     for item in by_value:
@@ -101,8 +111,16 @@ def _by_query(by_value, codes, starts):
 
 
 @njit(cache=True, nogil=True)
-def _count_block(y, S, order, starts, first_query, last_query, first_column, last_column, counts):
-    """Count for a range of queries and columns; y comes sorted inside each query, S does not."""
+def _count_block(
+    y: np.ndarray,
+    S: np.ndarray,
+    order: np.ndarray,
+    starts: np.ndarray,
+    block: Block,
+    counts: np.ndarray,
+) -> None:
+    """Count for a range of queries and columns; y is sorted inside each query, S is not."""
+    first_query, last_query, first_column, last_column = block
     largest = 0
     for query in range(first_query, last_query):
         largest = max(largest, starts[query + 1] - starts[query])
@@ -120,7 +138,7 @@ def _count_block(y, S, order, starts, first_query, last_query, first_column, las
 
 
 @njit(cache=True, nogil=True)
-def _compare_all(y, s, counts):
+def _compare_all(y: np.ndarray, s: np.ndarray, counts: np.ndarray) -> None:
     tied_y = tied_s = tied_both = swapped = 0
     for j in range(len(y)):
         for i in range(j):
@@ -133,7 +151,7 @@ def _compare_all(y, s, counts):
 
 
 @njit(cache=True, nogil=True)
-def _sort_and_count(y, s, room, counts):
+def _sort_and_count(y: np.ndarray, s: np.ndarray, room: np.ndarray, counts: np.ndarray) -> None:
     """The same from sorted y. Sorts s, first inside each tie of y so that no tie has inversions."""
     m = len(y)
     tied_y = tied_both = run_y = run_both = start = 0
@@ -157,7 +175,7 @@ def _sort_and_count(y, s, room, counts):
 
 
 @njit(cache=True, nogil=True)
-def _sort_counting(s, room):
+def _sort_counting(s: np.ndarray, room: np.ndarray) -> int:
     """Merge sort s in place and return the number of its inversions i < j, s_i > s_j."""
     m = len(s)
     inversions = 0
@@ -183,8 +201,10 @@ def _sort_counting(s, room):
 
 
 @njit(cache=True, nogil=True)
-def _merge_counting(source, target, low, middle, high):
-    """Without branches on the data: an unpredictable branch costs more than the merge itself."""
+def _merge_counting(
+    source: np.ndarray, target: np.ndarray, low: int, middle: int, high: int
+) -> int:
+    """Merge without branches on the data, because unpredictable branches cost more than the rest."""
     if middle == high or source[middle - 1] <= source[middle]:
         _copy(source, target, low, low, high - low)
         return 0
@@ -204,14 +224,14 @@ def _merge_counting(source, target, low, middle, high):
 
 
 @njit(cache=True, nogil=True)
-def _copy(source, target, i, k, length):
+def _copy(source: np.ndarray, target: np.ndarray, i: int, k: int, length: int) -> None:
     for step in range(length):
         target[k + step] = source[i + step]
 
 
 @njit(cache=True, nogil=True)
-def _include(x, count, mean, spread):
-    """One more value in a running count, mean and Σ(x − mean)², free of cancellation."""
+def _include(x: float, count: int, mean: float, spread: float) -> tuple[int, float, float]:
+    """Add a value to a running count, mean and Σ(x − mean)², without cancellation."""
     count += 1
     step = x - mean
     mean += step / count
@@ -219,8 +239,8 @@ def _include(x, count, mean, spread):
 
 
 @njit(cache=True, nogil=True)
-def _merge_sums(s, v):
-    """Merge from the top, so that the values swapped with an item are gathered by adding alone."""
+def _merge_sums(s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
+    """Merge from the top, so that the values swapped with an item only have to be added."""
     m = len(s)
     s_next, v_next = np.empty_like(s), np.empty_like(v)
     total, squares, width = 0.0, 0.0, 1
@@ -246,7 +266,7 @@ def _merge_sums(s, v):
 
 
 @njit(cache=True, nogil=True)
-def _excess_of_sorted(e, epsilon):
+def _excess_of_sorted(e: np.ndarray, epsilon: float) -> tuple[float, float]:
     total, squares = 0.0, 0.0
     count, mean, spread = 0, 0.0, 0.0
     for x in e:

@@ -1,7 +1,7 @@
 """Sums over pairs of residuals that lie further apart than ε: sort, two pointers, running sums.
 
 A cost of (h_j − h_i) − (y_j − y_i) depends on the residuals e = h − y alone, so no tree over
-scores is needed. O(m log m) to sort, O(m) a sum.
+scores is needed. O(m log m) to sort, O(m) per sum.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from rankwise.supervision.queries import Queries
 
 
 class SortedResiduals:
-    """Residuals e (m,) by query in ascending order, and sums over the items beyond ε of each."""
+    """Residuals e (m,) sorted within queries, and for each item sums over the items beyond ε."""
 
     def __init__(self, e: np.ndarray, queries: Queries, epsilon: float):
         self._order, self._starts = sorted_within(e, queries), queries.starts
@@ -27,7 +27,7 @@ class SortedResiduals:
 
 
 @njit(cache=True, nogil=True)
-def _ends(e, starts, epsilon):
+def _ends(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
     """(m, 2) where the items below end and where those above begin, for each sorted position."""
     ends = np.empty((len(e), 2), dtype=np.int64)
     for query in range(len(starts) - 1):
@@ -43,7 +43,9 @@ def _ends(e, starts, epsilon):
 
 
 @njit(cache=True, nogil=True)
-def _beyond(x, order, starts, ends):
+def _beyond(
+    x: np.ndarray, order: np.ndarray, starts: np.ndarray, ends: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
     m = len(x)
     upto, below, above = np.empty(m + 1), np.empty(m), np.empty(m)
     for query in range(len(starts) - 1):

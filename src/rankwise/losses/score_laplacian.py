@@ -129,7 +129,7 @@ class ScoreLaplacian(RowLaplacian):
         first, last = (f.reduceat(queries, starts) for f in (np.minimum, np.maximum))
         closed = (first == last) & (sizes == np.diff(self.query_starts)[first])
         for i in np.flatnonzero(first != last):
-            closed[i] = len(self.closure(groups[i])) == sizes[i]
+            closed[i] = len(self.closure(groups[int(i)])) == sizes[i]
         return closed
 
     def closure(self, items: np.ndarray) -> np.ndarray:

@@ -32,7 +32,7 @@ LINE_ACCURACY = 0.05
 
 
 class BundleSolver(Solver):
-    """Solves for one alpha after another: planes bound R alone, so they serve every alpha."""
+    """Solves for one alpha after another: planes bound only R, so they serve every alpha."""
 
     name = "bundle"
     requires = frozenset({"gradient"})
@@ -44,7 +44,15 @@ class BundleSolver(Solver):
         self._planes = CuttingPlanes()
         self._memory = GradientMemory()
 
-    def solve(self, alpha, *, start=None, tol=1e-3, max_iter=1000, verbose=0) -> Solution:
+    def solve(
+        self,
+        alpha: float,
+        *,
+        start: np.ndarray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> Solution:
         """Minimise to an absolute duality gap of `tol`, from `start` (zero if None)."""
         progress = Progress("bundle", tol, verbose)
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
@@ -66,7 +74,7 @@ class BundleSolver(Solver):
         gap = max(best.objective - bound, 0.0)
         return Solution(best.w, status, best.objective, gap, n_iter, progress.history())
 
-    def _start(self, start, alpha: float) -> Iterate:
+    def _start(self, start: np.ndarray | None, alpha: float) -> Iterate:
         m, n = self._products.shape
         if start is None:
             return Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
@@ -79,13 +87,16 @@ class BundleSolver(Solver):
         if is_best:
             self._memory.observe(point.w, slope)
 
-    def _search(self, best: Iterate, target, bound, alpha, n_iter) -> tuple[Iterate, Iterate]:
-        """The best point on a ray from the best so far, and the point where to cut next.
+    def _search(
+        self, best: Iterate, target: np.ndarray, bound: float, alpha: float, n_iter: int
+    ) -> tuple[Iterate, Iterate]:
+        """The best point on a ray from the best point so far, and the point for the next plane.
 
         Rays lead to the minimiser of the model and, every other time, along a quasi-Newton
-        direction: over many pairs the risk is all but smooth, and planes cut at such points bound
-        it as well. A plane at the ray's minimum cuts off the model's minimiser by about the whole
-        gap; where the search ended short of that, the plane is cut at the end of the ray.
+        direction: over many pairs the risk is almost smooth, and planes at such points bound it
+        as well. A plane at the minimum of the ray cuts off the minimiser of the model by about
+        the whole gap. If the search ended short of that, the plane is placed at the end of the
+        ray.
         """
         direction = target - best.w
         if n_iter % 2 == 0 and self._memory.knows(best.w):
@@ -101,9 +112,9 @@ class BundleSolver(Solver):
 
 
 class GradientMemory:
-    """Limited-memory BFGS from the planes themselves, O(n) a remembered pair.
+    """Limited-memory BFGS from the slopes of the planes, O(n) for each remembered pair.
 
-    Slopes of R are remembered, not gradients of J, so that the memory serves every alpha.
+    It remembers slopes of R instead of gradients of J, so that it serves every alpha.
     """
 
     def __init__(self, length: int = 10):

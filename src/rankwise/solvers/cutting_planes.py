@@ -6,7 +6,7 @@ import numpy as np
 import piqp
 
 IDLE_LIMIT = 30
-"""A plane that supported no minimiser of the model for so many iterations is dropped."""
+"""A plane is dropped after so many iterations in which it supported no minimiser."""
 
 
 class CuttingPlanes:

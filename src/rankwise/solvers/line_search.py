@@ -1,4 +1,4 @@
-"""Line search through the predictions alone: O(m log m) a point, no product with the data."""
+"""Line search through the predictions alone: O(m log m) per point, no product with the data."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rankwise.losses.risk import Evaluation, Risk
 
 EPSILON = float(np.finfo(float).eps)
 PATIENCE = 4
-"""So many times more points are tried while none is better than the origin."""
+"""So many times more points are allowed while none is better than the origin."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ class Ray:
         """Where the larger of both tangents of R, plus alpha‖·‖², is least; and how little."""
         constant, linear, square = self._quadratic
 
-        def bound(tangent, step):
+        def bound(tangent: RayPoint, step: float) -> float:
             risk = tangent.risk.value + tangent.risk_slope * (step - tangent.step)
             return risk + constant + step * (linear + step * square)
 

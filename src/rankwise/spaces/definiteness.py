@@ -93,11 +93,11 @@ def _is_definite(K: np.ndarray, shift: float) -> bool:
     return True
 
 
-def repair_kernel(K) -> np.ndarray:
+def repair_kernel(K: np.ndarray) -> np.ndarray:
     """The nearest positive semi-definite matrix: symmetrised, negative eigenvalues set to zero.
 
     Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
-    indefinite; this is the projection in the Frobenius norm. O(m³).
+    indefinite. The result is their projection in the Frobenius norm. O(m³).
     """
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:

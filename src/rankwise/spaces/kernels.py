@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel
@@ -96,7 +95,7 @@ class Kernel:
             options = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
-        K = np.asarray(K.todense() if sparse.issparse(K) else K, dtype=np.float64)
+        K = np.asarray(dense(K), dtype=np.float64)
         if not np.isfinite(K).all():
             if callable(self.kernel):
                 raise InvalidKernel("the callable kernel returned values that are not finite.")

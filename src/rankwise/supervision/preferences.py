@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
 
-from rankwise.supervision.queries import Queries
+from rankwise.supervision.queries import Labels, Queries
+
+Values = Sequence[float] | np.ndarray
 
 
 class Preferences:
@@ -22,10 +25,17 @@ class Preferences:
     weight : (l,) non-negative array, default ones
         How much the preference counts.
     n_items : int, optional
-        The number of rows of X they speak of. When given, `fit` refuses any other number.
+        The number of rows of X. If it is given, `fit` refuses any other number.
     """
 
-    def __init__(self, winner, loser, magnitude=None, weight=None, n_items=None):
+    def __init__(
+        self,
+        winner: Values,
+        loser: Values,
+        magnitude: Values | None = None,
+        weight: Values | None = None,
+        n_items: int | None = None,
+    ):
         self.winner = _item_numbers(winner, "winner")
         self.loser = _item_numbers(loser, "loser")
         length = len(self.winner)
@@ -45,7 +55,7 @@ class Preferences:
             self.check_range(self.n_items)
 
     @classmethod
-    def from_scores(cls, y, qid=None) -> Preferences:
+    def from_scores(cls, y: Values, qid: Labels = None) -> Preferences:
         """Every pair with y_h > y_j inside a query, magnitude y_h − y_j; O(number of pairs)."""
         y = np.asarray(y, dtype=float)
         if y.ndim != 1:
@@ -84,19 +94,19 @@ class Preferences:
                     f"(0 to {n_items - 1})."
                 )
 
-    def take(self, index, n_items: int) -> Preferences:
-        """The preferences among the items `index`, renumbered by their place in it."""
-        place = np.full(n_items, -1)
-        place[index] = np.arange(len(index))
-        winner, loser = place[self.winner], place[self.loser]
+    def take(self, index: np.ndarray, n_items: int) -> Preferences:
+        """The preferences among the items `index`, numbered by their position in it."""
+        position = np.full(n_items, -1)
+        position[index] = np.arange(len(index))
+        winner, loser = position[self.winner], position[self.loser]
         kept = (winner >= 0) & (loser >= 0)
         return Preferences(
             winner[kept], loser[kept], self.magnitude[kept], self.weight[kept], len(index)
         )
 
 
-def check_preferences(preferences, y, n_items: int) -> Preferences:
-    """Explicit preferences that fit n_items rows and stand in place of y."""
+def check_preferences(preferences: object, y: object, n_items: int) -> Preferences:
+    """Explicit preferences that fit n_items rows and replace y."""
     if not isinstance(preferences, Preferences):
         raise ValueError(
             f"preferences must be a rankwise.Preferences, got {type(preferences).__name__}."
@@ -109,7 +119,7 @@ def check_preferences(preferences, y, n_items: int) -> Preferences:
     return preferences
 
 
-def _item_numbers(values, name: str) -> np.ndarray:
+def _item_numbers(values: Values, name: str) -> np.ndarray:
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
@@ -121,7 +131,7 @@ def _item_numbers(values, name: str) -> np.ndarray:
     return array.astype(np.intp)
 
 
-def _values(values, name: str, length: int) -> np.ndarray:
+def _values(values: Values | None, name: str, length: int) -> np.ndarray:
     if values is None:
         return np.ones(length)
     array = np.asarray(values, dtype=float)

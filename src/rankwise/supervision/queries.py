@@ -6,14 +6,19 @@ docs/glossary.md has all symbols.
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import numpy as np
+
+Labels = Sequence | np.ndarray | None
+"""One label per item, of any type; None for a single query."""
 
 
 class Queries:
-    """The partition of m items into q queries, query i being ``order[starts[i]:starts[i+1]]``.
+    """The partition of m items into q queries; query i is ``order[starts[i]:starts[i+1]]``.
 
-    ``codes`` gives each item's query number, ``labels`` the query's own name, ``order`` is stable,
-    so items keep their order inside a query. O(m log m) once, O(m) when already sorted integers.
+    ``codes`` gives the query number of each item, ``labels`` the name of each query. ``order`` is
+    stable, so items keep their order inside a query. O(m log m), or O(m) for sorted integers.
     """
 
     def __init__(self, codes: np.ndarray, labels: np.ndarray):
@@ -28,7 +33,7 @@ class Queries:
             self.order = np.argsort(codes, kind="stable")
 
     @classmethod
-    def from_labels(cls, qid, n_items: int) -> Queries:
+    def from_labels(cls, qid: Labels, n_items: int) -> Queries:
         """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items."""
         if qid is None:
             return cls(np.zeros(n_items, dtype=np.intp), np.array([0]))
@@ -49,10 +54,11 @@ class Queries:
     def __len__(self) -> int:
         return len(self.labels)
 
-    def members(self, query: int) -> np.ndarray:
+    def members(self, query: int | np.integer) -> np.ndarray:
+        """The items of one query."""
         return self.order[self.starts[query] : self.starts[query + 1]]
 
-    def __iter__(self):
+    def __iter__(self) -> Iterator[np.ndarray]:
         return (self.members(i) for i in range(len(self)))
 
     def centred(self, values: np.ndarray) -> np.ndarray:
@@ -62,12 +68,12 @@ class Queries:
         return values - (np.bincount(self.codes, values) / self.sizes)[self.codes]
 
     def take(self, index: np.ndarray) -> Queries:
-        """The partition of a subset of the items; queries that lose all their items vanish."""
+        """The partition of a subset of the items; queries without items disappear."""
         kept, codes = np.unique(self.codes[index], return_inverse=True)
         return Queries(codes, self.labels[kept])
 
 
-def check_scored_queries(fitted_with_queries: bool, qid, n_items: int) -> Queries:
+def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -> Queries:
     """Queries for `score`; a model fitted with queries refuses to be scored without them."""
     if qid is None and fitted_with_queries:
         raise ValueError(
@@ -78,11 +84,15 @@ def check_scored_queries(fitted_with_queries: bool, qid, n_items: int) -> Querie
     return Queries.from_labels(qid, n_items)
 
 
-def _labels(qid) -> np.ndarray:
-    """NumPy would write the numbers of a list that also holds strings as strings, nan as "nan"."""
+def _labels(qid: Labels) -> np.ndarray:
+    """An array of the labels; a list of numbers and strings keeps both, which NumPy would not."""
     array = np.asarray(qid)
-    plain = isinstance(qid, list | tuple) and array.ndim == 1
-    if plain and array.dtype.kind in "US" and not all(isinstance(x, str | bytes) for x in qid):
+    if (
+        isinstance(qid, list | tuple)
+        and array.ndim == 1
+        and array.dtype.kind in "US"
+        and not all(isinstance(x, str | bytes) for x in qid)
+    ):
         return np.asarray(qid, dtype=object)
     return array
 
@@ -102,8 +112,8 @@ def _refuse_missing(array: np.ndarray) -> None:
         )
 
 
-def _is_missing(label) -> bool:
-    """None, nan, NaT and pandas' NA, none of which equals itself."""
+def _is_missing(label: object) -> bool:
+    """None, and everything that does not equal itself: nan, NaT and pandas' NA."""
     if label is None:
         return True
     try:
