@@ -204,7 +204,7 @@ def _sort_counting(s: np.ndarray, room: np.ndarray) -> int:
 def _merge_counting(
     source: np.ndarray, target: np.ndarray, low: int, middle: int, high: int
 ) -> int:
-    """Merge without branches on the data, because unpredictable branches cost more than the rest."""
+    """Merge without branches on the data: a mispredicted branch costs more than the rest."""
     if middle == high or source[middle - 1] <= source[middle]:
         _copy(source, target, low, low, high - low)
         return 0

@@ -87,13 +87,9 @@ def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -
 def _labels(qid: Labels) -> np.ndarray:
     """An array of the labels; a list of numbers and strings keeps both, which NumPy would not."""
     array = np.asarray(qid)
-    if (
-        isinstance(qid, list | tuple)
-        and array.ndim == 1
-        and array.dtype.kind in "US"
-        and not all(isinstance(x, str | bytes) for x in qid)
-    ):
-        return np.asarray(qid, dtype=object)
+    if isinstance(qid, list | tuple) and array.ndim == 1 and array.dtype.kind in "US":
+        if not all(isinstance(label, str | bytes) for label in qid):
+            return np.asarray(qid, dtype=object)
     return array
 
 

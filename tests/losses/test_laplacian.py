@@ -8,9 +8,8 @@ from scipy import sparse
 
 from rankwise.losses.quadratic_loss import PointwiseLoss
 from rankwise.supervision.preferences import Preferences
+from tests import reference
 from tests.problems import compared, quadratic_of, scored
-
-from . import reference
 
 COSTS = [(loss, ties) for loss in ("magnitude", "unit", "relative") for ties in ("keep", "drop")]
 
