@@ -87,10 +87,10 @@ def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -
 def _labels(qid: Labels) -> np.ndarray:
     """An array of the labels; a list of numbers and strings keeps both, which NumPy would not."""
     array = np.asarray(qid)
-    if isinstance(qid, list | tuple) and array.ndim == 1 and array.dtype.kind in "US":
-        if not all(isinstance(label, str | bytes) for label in qid):
-            return np.asarray(qid, dtype=object)
-    return array
+    if not isinstance(qid, list | tuple) or array.ndim != 1 or array.dtype.kind not in "US":
+        return array
+    mixed = not all(isinstance(label, str | bytes) for label in qid)
+    return np.asarray(qid, dtype=object) if mixed else array
 
 
 def _refuse_missing(array: np.ndarray) -> None:
