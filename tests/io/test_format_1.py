@@ -96,3 +96,13 @@ def test_models_written_before_answer_the_same(name, expected):
         model = rw.load(io.BytesIO(FILES[name]))
         found = CALLS[call](model, items)
         np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-12, err_msg=call)
+
+
+def test_a_pipeline_of_the_first_version_stays_readable():
+    model = rw.load(FOLDER / "pipeline.rankwise")
+    assert [name for name, _ in model.steps] == ["standardscaler", "rankrls"]
+    found = model.predict([[0.0, 0.0], [1.0, 2.0], [-1.0, 3.0]])
+    np.testing.assert_allclose(found, [0.40759175, 1.28869841, 0.02661386], atol=5e-8)
+    assert model[-1].get_params()["kernel"] == "rbf"
+    with pytest.raises(ValueError, match="fitted with queries"):
+        model[-1].score([[0.0, 0.0], [1.0, 2.0]], [0.0, 1.0])
