@@ -27,8 +27,8 @@ _HOME = {
     "SVRank": "learners.svrank",
     "TooLarge": "exceptions",
     "UndefinedMetric": "exceptions",
-    "load": "io.models",
-    "save": "io.models",
+    "load": "io.saved_models",
+    "save": "io.saved_models",
 }
 """The module of every public name. A name is imported when it is first used."""
 

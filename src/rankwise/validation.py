@@ -9,8 +9,6 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from rankwise.exceptions import TooLarge
-from rankwise.numerics.memory import available_memory
 from rankwise.numerics.threads import run
 
 
@@ -153,17 +151,6 @@ def check_index(index, n_items: int, name: str = "index", repeats: bool = False)
     if not repeats and len(np.unique(array)) != len(array):
         raise ValueError(f"{name} names a row twice.")
     return array.astype(np.intp)
-
-
-def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: int = 2) -> None:
-    """TooLarge if `copies` dense float64 matrices of that shape exceed the free memory."""
-    needed = 8 * rows * columns * copies
-    available = available_memory()
-    if available is not None and needed > available:
-        raise TooLarge(
-            f"{what} of {rows} x {columns} would take {8 * rows * columns / 1e9:.1f} GB "
-            f"({copies} copies are needed, {available / 1e9:.1f} GB are free): {way_out}."
-        )
 
 
 def check_pairs(pairs, n_items: int) -> np.ndarray:

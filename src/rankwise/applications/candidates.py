@@ -6,7 +6,7 @@ import numpy as np
 
 from rankwise.graphs import LabelledGraph, candidate_graph
 from rankwise.io.sentences import Corpus, Pair, Sentence
-from rankwise.validation import refuse_too_large
+from rankwise.numerics.memory import refuse_too_large
 
 
 def pairs_of(corpus) -> list[Pair]:

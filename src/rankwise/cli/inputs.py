@@ -12,8 +12,8 @@ import numpy as np
 
 from rankwise import datasets
 from rankwise.exceptions import ReadError
-from rankwise.io.columns import Columns, read_columns
 from rankwise.io.source import Source, read_source
+from rankwise.io.tables import Columns, read_columns
 from rankwise.workflow.items import Items
 from rankwise.workflow.relation import Relation
 

@@ -17,8 +17,8 @@ from rankwise.dask.heldout import LeaveQueryOut
 from rankwise.dask.proof import Layout, refuse_no_preference, refuse_split, split_queries
 from rankwise.learners.quadratic import DECOMPOSABLE, check_alphas
 from rankwise.learners.rank_rls import RankRLS as LocalRankRLS
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.conjugate_gradients import conjugate_gradients
-from rankwise.validation import refuse_too_large
 
 SPREAD = (
     "; a query too large for any partition may stay spread if fit(..., spread=[label]) names it"

@@ -16,7 +16,7 @@ from sklearn.utils import Bunch
 from rankwise import datasets
 from rankwise.dask.cluster import Cluster
 from rankwise.exceptions import ReadError
-from rankwise.io.letor import DENSE_SHARE, _query_file_beside
+from rankwise.io.letor import DENSE_SHARE, query_file_beside
 from rankwise.numerics.threads import single_thread
 
 TABLES = {".parquet": dd.read_parquet, ".csv": dd.read_csv}
@@ -116,7 +116,7 @@ def _is_hidden(file: Path, root: Path) -> bool:
 
 def _scan(file: str, number: int) -> list[dict]:
     found = datasets.read_letor(file, zero_based=True, dense=False, query_sizes=None)
-    numbered = found.qid is None and _query_file_beside(file) is not None
+    numbered = found.qid is None and query_file_beside(file) is not None
     return [
         {
             "n_items": len(found.y),
@@ -138,7 +138,7 @@ def _read(file: str, n_features: int, zero_based: bool, dense: bool, as_text: bo
         found = datasets.read_letor(
             file, n_features, zero_based=zero_based, dense=dense, query_sizes=None
         )
-        if found.qid is None and _query_file_beside(file) is not None:
+        if found.qid is None and query_file_beside(file) is not None:
             sizes = datasets.read_letor(file, n_features, zero_based=zero_based, dense=False).qid
             found.qid = np.array([f"{Path(file).name}:{label}" for label in sizes], dtype=object)
     if found.qid is not None and as_text:

@@ -1,10 +1,9 @@
-"""Readers and generators of data."""
+"""Readers of data files, and generators of data whose true model is known."""
 
 from rankwise.datasets.synthetic import make_ranking, make_rock_paper_scissors
-from rankwise.io.letor import read_letor
-from rankwise.io.letor_write import write_letor
-from rankwise.io.lists import read_edges, read_preferences, read_ratings
-from rankwise.io.ppi import read_ppi_corpus
+from rankwise.io.edge_lists import read_edges, read_preferences, read_ratings
+from rankwise.io.letor import read_letor, write_letor
+from rankwise.io.ppi_corpus import read_ppi_corpus
 from rankwise.io.sentences import Corpus, Dependency, Entity, Pair, Sentence, Token
 from rankwise.io.tables import read_table
 

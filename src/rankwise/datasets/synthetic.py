@@ -1,4 +1,4 @@
-"""Data made to order, with the truth known."""
+"""Generated data whose true model is known."""
 
 from __future__ import annotations
 
@@ -10,51 +10,56 @@ from sklearn.utils import Bunch, check_random_state
 
 from rankwise.validation import check_positive
 
+Seed = int | np.random.RandomState | None
+
 STRATEGY_SPREAD = 0.1
-"""Standard deviation of a player's taste for each move; w sharpens it."""
+"""Standard deviation of a player's preference for each move, before it is multiplied by w."""
 
 
 def make_ranking(
-    n_queries=100,
-    n_items=20,
-    n_features=10,
+    n_queries: int = 100,
+    n_items: int | tuple[int, int] = 20,
+    n_features: int = 10,
     *,
-    n_informative=None,
-    grades=None,
-    signal_to_noise=3.0,
-    query_shift=1.0,
-    density=None,
-    random_state=None,
+    n_informative: int | None = None,
+    grades: int | None = None,
+    signal_to_noise: float = 3.0,
+    query_shift: float = 1.0,
+    density: float | None = None,
+    random_state: Seed = None,
 ) -> Bunch:
     """Queries of items whose scores are a linear function of the features, plus noise.
 
-    y = X w + shift of the query + noise, w standard normal on the first n_informative features and
-    0 on the others. Rankers never see the shift, regression does.
+    y = X w + shift of the query + noise, where w is standard normal for the first n_informative
+    features and 0 for the others. The shift matters to regression, but not to rankers.
 
     Parameters
     ----------
-    n_queries, n_items : queries, and items of each; two integers (least, most) draw each size
-    n_features, n_informative : default: all are informative
-    grades : None for real scores; an integer g ≥ 2 cuts them into grades 0 … g − 1, each next one
-        about half as frequent, as judges of relevance do
-    signal_to_noise : variance of X w over that of the noise; inf for no noise
-    query_shift : standard deviation of the queries' shifts, in units of that of X w
-    density : None for a dense array of standard normal features; a share in (0, 1] for CSR with so
-        many positive values
-    random_state : draws everything
+    n_queries : number of queries
+    n_items : number of items per query, or (least, most) to draw it for every query
+    n_features, n_informative : numbers of features; by default all are informative
+    grades : None for real scores; an integer g ≥ 2 for grades 0 … g − 1, each of which is about
+        half as frequent as the one before, as in judgements of relevance
+    signal_to_noise : variance of X w divided by the variance of the noise; inf for no noise
+    query_shift : standard deviation of the shifts, divided by that of X w
+    density : None for a dense array of standard normal features; a number in (0, 1] for CSR in
+        which this share of the values is positive and the rest 0
+    random_state : seed of all random numbers
 
-    Returns a Bunch of X, y (m,), qid (m,) integers from 0, and coef (n,) the true w.
+    Returns
+    -------
+    Bunch of X (m, n); y (m,); qid (m,) integers from 0; coef (n,) the true w
     """
     least, most = n_items if isinstance(n_items, tuple) else (n_items, n_items)
     informative = n_features if n_informative is None else n_informative
-    sizes = {"n_queries": n_queries, "n_items": least, "n_features": n_features}
-    for name, value in {**sizes, "n_items, the most,": most, "n_informative": informative}.items():
-        if not isinstance(value, numbers.Integral) or value < 1:
-            raise ValueError(f"{name} must be a positive integer; got {value!r}.")
-    if most < least or informative > n_features:
-        raise ValueError("n_items must be (least, most), and n_informative at most n_features.")
-    if grades is not None and (not isinstance(grades, numbers.Integral) or grades < 2):
-        raise ValueError(f"grades must be None or an integer of at least 2; got {grades!r}.")
+    for name, value in (("n_queries", n_queries), ("n_items", least), ("n_features", n_features)):
+        _check_integer(name, value, 1)
+    _check_integer("the second number of n_items", most, least)
+    _check_integer("n_informative", informative, 1)
+    if informative > n_features:
+        raise ValueError(f"n_informative must be at most n_features; got {informative!r}.")
+    if grades is not None:
+        _check_integer("grades", grades, 2)
     if signal_to_noise != np.inf:
         signal_to_noise = check_positive("signal_to_noise", signal_to_noise)
     query_shift = check_positive("query_shift", query_shift, zero=True)
@@ -62,16 +67,16 @@ def make_ranking(
         raise ValueError(f"density must be at most 1; got {density!r}.")
     rng = check_random_state(random_state)
     qid = np.repeat(np.arange(n_queries), rng.randint(least, most + 1, size=n_queries))
-    m = len(qid)
+    shape = (len(qid), n_features)
     if density is None:
-        X = rng.normal(size=(m, n_features))
+        X = rng.normal(size=shape)
     else:
-        X = sparse.random(m, n_features, density, "csr", random_state=rng)
+        X = sparse.random(*shape, density, "csr", random_state=rng)
     coef = np.where(np.arange(n_features) < informative, rng.normal(size=n_features), 0.0)
     signal = np.asarray(X @ coef)
     deviation = signal.std() or 1.0
     shift = rng.normal(scale=query_shift * deviation, size=n_queries)[qid]
-    y = signal + rng.normal(scale=deviation / np.sqrt(signal_to_noise), size=m)
+    y = signal + rng.normal(scale=deviation / np.sqrt(signal_to_noise), size=len(qid))
     if grades is None:
         return Bunch(X=X, y=y + shift, qid=qid, coef=coef)
     shares = 0.5 ** np.arange(1, int(grades))
@@ -79,21 +84,25 @@ def make_ranking(
     return Bunch(X=X, y=np.searchsorted(cuts, y).astype(float), qid=qid, coef=coef)
 
 
-def make_rock_paper_scissors(w, n_players=100, n_games=1000, random_state=None) -> Bunch:
-    """Games of rock-paper-scissors between players of mixed strategies, an intransitive relation.
+def make_rock_paper_scissors(
+    w: float, n_players: int = 100, n_games: int = 1000, random_state: Seed = None
+) -> Bunch:
+    """Games of rock-paper-scissors between players with mixed strategies, an intransitive relation.
 
-    A player plays move i with probability softmax(w v)_i, v ~ N(0, 0.1²) for each move: near
-    uniform for w = 1, mostly one move for w = 100 (section 6.1 of Pahikkala et al. 2013).
+    A player plays move i with probability softmax(w v)_i, where v ~ N(0, 0.1²) for each move. The
+    strategies are almost uniform for w = 1, and mostly one move for w = 100 (section 6.1 of
+    Pahikkala et al. 2013).
 
-    Returns a Bunch of X (n_players, 3) the players' strategies; edges (2 n_games, 2) and y: every
-    game between two random players is an edge in each direction, +1 from the winner, −1 from the
-    loser, 0 both ways in a draw; X_test (n_players, 3) new players and Y_test their probabilities
-    of winning against each other, a draw counting half.
+    Returns
+    -------
+    Bunch of X (n_players, 3) the strategies of the players; edges (2 n_games, 2) and y: each game
+    between two random players gives one edge per direction, +1 from the winner, −1 from the loser,
+    0 in a draw; X_test (n_players, 3) new players, and Y_test (n_players, n_players) their
+    probabilities of winning against each other, where a draw counts half
     """
     w = check_positive("w", w)
-    for name, value, least in (("n_players", n_players, 2), ("n_games", n_games, 1)):
-        if not isinstance(value, numbers.Integral) or value < least:
-            raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+    _check_integer("n_players", n_players, 2)
+    _check_integer("n_games", n_games, 1)
     rng = check_random_state(random_state)
     X, X_test = _strategies(w, n_players, rng), _strategies(w, n_players, rng)
     first = rng.randint(n_players, size=n_games)
@@ -106,18 +115,23 @@ def make_rock_paper_scissors(w, n_players=100, n_games=1000, random_state=None) 
     return Bunch(X=X, edges=edges, y=y, X_test=X_test, Y_test=(1 + X_test @ gain @ X_test.T) / 2)
 
 
-def _strategies(w: float, n_players: int, rng) -> np.ndarray:
-    taste = w * rng.normal(scale=STRATEGY_SPREAD, size=(n_players, 3))
-    odds = np.exp(taste - taste.max(axis=1, keepdims=True))
+def _check_integer(name: str, value: object, least: int) -> None:
+    if not isinstance(value, numbers.Integral) or int(value) < least:
+        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
+
+
+def _strategies(w: float, n_players: int, rng: np.random.RandomState) -> np.ndarray:
+    preference = w * rng.normal(scale=STRATEGY_SPREAD, size=(n_players, 3))
+    odds = np.exp(preference - preference.max(axis=1, keepdims=True))
     return odds / odds.sum(axis=1, keepdims=True)
 
 
-def _draw_moves(strategies: np.ndarray, rng) -> np.ndarray:
-    """0 rock, 1 paper or 2 scissors for each row of probabilities."""
+def _draw_moves(strategies: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+    """One move for each row of probabilities: 0 rock, 1 paper or 2 scissors."""
     thresholds = strategies.cumsum(axis=1)[:, :2]
     return (rng.uniform(size=(len(strategies), 1)) > thresholds).sum(axis=1)
 
 
-def _result(mine, other) -> np.ndarray:
-    """1 where my move beats the other (each beats the one before it), −1 where it loses, else 0."""
-    return np.array([0, 1, -1])[(mine - other) % 3]
+def _result(move: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """1 if the move wins (each beats the one before it), −1 if it loses, 0 in a draw."""
+    return np.array([0, 1, -1])[(move - other) % 3]

@@ -16,11 +16,11 @@ from rankwise.evaluation.folds import check_folds, checked_scores, judge, refitt
 from rankwise.evaluation.held_out import Refitting, held_out
 from rankwise.evaluation.progress import track
 from rankwise.io.atomic import write_atomically
-from rankwise.validation import check_alphas
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.metrics import concordance
 from rankwise.supervision.queries import Queries
+from rankwise.validation import check_alphas
 
 
 @dataclass

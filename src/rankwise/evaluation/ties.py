@@ -19,7 +19,6 @@ from scipy import sparse
 
 from rankwise.learners.quadratic_ranker import QuadraticRanker
 from rankwise.learners.ranker import Ranker
-from rankwise.spaces.kernels import kernel_matrix
 
 NEAR = 1e-12
 ROUNDING = 1e-13

@@ -14,8 +14,8 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.evaluation.progress import track
 from rankwise.graphs.labelled import LabelledGraph
 from rankwise.graphs.walks import CONVERGES, label_pairs, ranked
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import n_threads, one_blas_thread
-from rankwise.validation import refuse_too_large
 from rankwise.validation import check_choice
 
 COMBINE = {

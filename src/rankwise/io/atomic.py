@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Files that are written completely or not at all."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 
-def write_atomically(path, blocks: Iterable[bytes | memoryview]) -> None:
-    """Write to a temporary file in the same folder, flush it to disk, then rename it over `path`.
+def write_atomically(path: str | os.PathLike, blocks: Iterable[bytes | memoryview]) -> None:
+    """Write to a temporary file in the same folder, flush it to disk, then rename it to `path`.
 
-    Whatever happens before the rename leaves an older file as it was; a kill may leave the
-    temporary file behind, whose name starts with a dot and ends in .part. A symbolic link is
-    followed, and an older file's permissions are kept.
+    If the write fails or the process is killed, an older file at `path` keeps its content. A kill
+    may leave the temporary file, whose name starts with a dot and ends in .part. Symbolic links are
+    followed, and the permissions of an older file are kept.
     """
     target = Path(os.path.realpath(os.fsdecode(path)))
     if not target.parent.is_dir():
@@ -45,7 +45,7 @@ def write_atomically(path, blocks: Iterable[bytes | memoryview]) -> None:
 
 
 def _permissions(target: Path) -> int:
-    """Those of the file that is there, else those that open() would give."""
+    """The permissions of the existing file, or those that open() would give to a new one."""
     with contextlib.suppress(OSError):
         return target.stat().st_mode & 0o777
     mask = os.umask(0)

@@ -1,9 +1,9 @@
-"""Decimal text to the nearest double, compiled: what Python's float() gives, bit for bit.
+"""Compiled conversion of decimal text to the nearest double, bit for bit as Python's float().
 
-A number w·10^q with w < 2^64 is w times the leading 128 bits of 5^q, an integer product whose top
-bits are the significand, by the algorithm of Lemire (2021), "Number parsing at a gigabyte per
-second". Where those bits do not decide the rounding, or there are more than 19 digits, the caller
-is told to ask float().
+For a number w·10^q with w < 2^64, the product of w and the leading 128 bits of 5^q gives the bits
+of the significand: the algorithm of Lemire (2021), "Number parsing at a gigabyte per second". If
+these bits do not decide the rounding, or if there are more than 19 digits, the status is UNDECIDED
+and the caller must use float().
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 from numba import njit
 
 SMALLEST, LARGEST = -342, 308
-"""Exponents q beyond which w·10^q is 0 or infinite for every w < 2^64."""
+"""Below and above these exponents q, w·10^q is 0 or infinite for every w < 2^64."""
 
-OK, NOT_A_NUMBER, ASK_PYTHON, INFINITE = 0, 1, 2, 3
+OK, NOT_A_NUMBER, UNDECIDED, INFINITE = 0, 1, 2, 3
 
 
 def _powers_of_five() -> np.ndarray:
-    """(q, 2) the leading 128 bits of 5^q as two words; rounded up where q < 0."""
+    """(number of q, 2) the leading 128 bits of 5^q as two words, rounded up for q < 0."""
     table = np.empty((LARGEST - SMALLEST + 1, 2), dtype=np.uint64)
     for q in range(SMALLEST, LARGEST + 1):
         if q >= 0:
@@ -41,7 +41,7 @@ _HIDDEN = _U(1 << 52)
 
 @njit(cache=True, nogil=True, inline="always")
 def _multiply(a, b):
-    """The two words of a 64 × 64 bit product, high and low."""
+    """The high and the low word of the product of two 64-bit numbers."""
     half = _U(32)
     a0, a1, b0, b1 = a & _LOW, a >> half, b & _LOW, b >> half
     low, middle, other, high = a0 * b0, a1 * b0, a0 * b1, a1 * b1
@@ -64,7 +64,7 @@ def _leading_zeros(w):
 
 @njit(cache=True, nogil=True)
 def nearest_double(w, q, powers):
-    """(status, bits) of w·10^q rounded to nearest, ties to even."""
+    """(status, bits) of the double nearest to w·10^q; a tie goes to the even significand."""
     if w == _U(0) or q < SMALLEST:
         return OK, _U(0)
     if q > LARGEST:
@@ -78,12 +78,12 @@ def nearest_double(w, q, powers):
         if low < more:
             high += _U(1)
     if low == _ALL and (q < -27 or q > 55):
-        return ASK_PYTHON, _U(0)
+        return UNDECIDED, _U(0)
     upper = high >> _U(63)
     significand = high >> (upper + _U(9))
     exponent = ((217706 * q) >> 16) + 1086 + np.int64(upper) - zeros
     if exponent <= 0:
-        return ASK_PYTHON, _U(0)
+        return UNDECIDED, _U(0)
     halfway = low <= _U(1) and -4 <= q <= 23 and significand & _U(3) == _U(1)
     if halfway and significand << (upper + _U(9)) == high:
         significand &= ~_U(1)
@@ -98,17 +98,17 @@ def nearest_double(w, q, powers):
 
 @njit(cache=True, nogil=True)
 def parse_decimal(data, start, stop, powers):
-    """(status, bits, end) of the number that starts at `start`: [+-] digits [. digits] [e digits].
+    """(status, bits, end) of the number `[+-] digits [. digits] [e digits]` that begins at `start`.
 
-    On NOT_A_NUMBER `end` is the place that does not belong to a number.
+    With NOT_A_NUMBER, `end` is the position of the first byte that fits no number.
     """
     at = start
     negative = _U(0)
     if at < stop and (data[at] == 45 or data[at] == 43):
         negative = _U(1 << 63) if data[at] == 45 else negative
         at += 1
-    w, q, kept, digits, lost = _U(0), 0, 0, 0, False
-    point = False
+    w, q, kept, digits = _U(0), 0, 0, 0
+    point, lost = False, False
     while at < stop:
         c = data[at]
         if 48 <= c <= 57:
@@ -142,6 +142,6 @@ def parse_decimal(data, start, stop, powers):
             at += 1
         q += sign * written
     if lost:
-        return ASK_PYTHON, negative, at
+        return UNDECIDED, negative, at
     status, bits = nearest_double(w, q, powers)
     return status, bits | negative, at

@@ -1,26 +1,24 @@
-"""Lines `score [qid:label] [feature:value ...] [# text]` of LETOR and SVMlight to arrays, compiled.
+"""Compiled parser of the lines `score [qid:label] [feature:value ...] [# text]`.
 
-A part of the file is parsed in one pass, O(bytes); parts are independent, so they run in threads.
+Such lines make up LETOR and SVMlight files. A part of a file is parsed in one pass, O(bytes). Parts
+are independent of each other, so threads can parse them at the same time.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
-from rankwise.io.decimal import (
-    ASK_PYTHON,
-    INFINITE,
-    NOT_A_NUMBER,
-    OK,
-    POWERS,
-    parse_decimal,
-)
+from rankwise.io.decimal import INFINITE, NOT_A_NUMBER, OK, POWERS, UNDECIDED, parse_decimal
 
 LARGEST_ID = 2**31 - 2
 """Largest feature number; columns are counted in 32 bits."""
+
+TAB, NEWLINE, RETURN, SPACE, HASH, MINUS, ZERO, NINE, COLON = b"\t\n\r #-09:"
+QID = np.frombuffer(b"qid:", dtype=np.uint8)
 
 NOT_A_SCORE, NOT_A_PAIR, NOT_AN_ID, NOT_A_VALUE, TOO_BIG, QID_LATE, NO_QID, TWICE, BIG_VALUE = (
     range(10, 19)
@@ -30,171 +28,164 @@ REASONS = {
     NOT_A_PAIR: "expected feature:value, but found {found!r}.",
     NOT_AN_ID: "expected a feature number before ':', but found {found!r}.",
     NOT_A_VALUE: "expected a number after ':', but found {found!r}.",
-    TOO_BIG: f"feature number {{found!r}} is beyond the largest, {LARGEST_ID}.",
-    QID_LATE: "qid must come right after the score, once; found {found!r}.",
-    NO_QID: "qid: without a label.",
-    TWICE: "the feature of {found!r} comes twice in this line.",
+    TOO_BIG: f"feature number {{found!r}} is above the largest possible, {LARGEST_ID}.",
+    QID_LATE: "qid must come directly after the score, and only once; found {found!r}.",
+    NO_QID: "qid: has no label.",
+    TWICE: "the feature of {found!r} occurs twice in this line.",
     BIG_VALUE: "{found!r} is beyond the range of floating-point numbers.",
 }
 
 
-@dataclass
-class Part:
-    """What one part of a file holds; spans are byte positions (start, end) in the whole file."""
+class Lines(NamedTuple):
+    """The m items of a part, which the compiled parser fills in."""
 
     y: np.ndarray
     qid: np.ndarray
-    """(m,) labels that are plain integers, where `qid_is_plain`."""
-    qid_is_plain: bool
-    qid_span: np.ndarray
-    comment_span: np.ndarray
+    """(m,) the labels, if all of them are plain integers."""
+    spans: np.ndarray
+    """(m, 4) positions in the file: start and end of the label and of the comment, or −1."""
     starts: np.ndarray
-    """(m,) where each item's line begins."""
+    """(m,) the position in the file where each line begins."""
     sizes: np.ndarray
-    """(m,) numbers of features given."""
+    """(m,) how many features each line has."""
     ids: np.ndarray
     values: np.ndarray
+
+
+@dataclass
+class Part:
+    """The items of one part of a file."""
+
+    lines: Lines
+    qid_is_plain: bool
     in_order: bool
+    """Whether the features of every line are in ascending order."""
     least: int
     largest: int
+    """The least and the largest feature number, and where the largest is in the file."""
     largest_at: int
 
 
 class LineError(Exception):
-    """Code of what is wrong, and the byte where."""
-
-    def __init__(self, code: int, at: int):
-        super().__init__(code, at)
-        self.code, self.at = code, at
+    """A line that cannot be read: the code of the reason, and the position in the file."""
 
 
 def parse_part(data: np.ndarray, start: int, stop: int) -> Part:
     """All items of data[start:stop], which begins and ends with whole lines."""
     n_lines, n_pairs = _count(data, start, stop)
     m = n_lines + 1
-    y, qid = np.empty(m, dtype=np.uint64), np.empty(m, dtype=np.int64)
-    spans = np.empty((m, 4), dtype=np.int64)
-    starts, sizes = np.empty(m, dtype=np.int64), np.empty(m, dtype=np.int64)
-    ids, values = np.empty(n_pairs, dtype=np.int32), np.empty(n_pairs, dtype=np.uint64)
-    asked = np.empty((m + n_pairs, 3), dtype=np.int64)
-    outputs = (y, qid, spans, starts, sizes, ids, values, asked)
-    counts = _parse(data, start, stop, POWERS, *outputs)
-    code, at, items, pairs, n_asked, plain, in_order, least, largest, largest_at = counts
+    y, values = np.empty(m, dtype=np.uint64), np.empty(n_pairs, dtype=np.uint64)
+    qid, starts, sizes = (np.empty(m, dtype=np.int64) for _ in range(3))
+    spans, ids = np.empty((m, 4), dtype=np.int64), np.empty(n_pairs, dtype=np.int32)
+    undecided = np.empty((m + n_pairs, 3), dtype=np.int64)
+    arrays = Lines(y, qid, spans, starts, sizes, ids, values)
+    code, at, items, pairs, n_undecided, *about = _parse(
+        data, start, stop, POWERS, arrays, undecided
+    )
     scores, numbers = y.view(np.float64), values.view(np.float64)
-    for place, begin, end in asked[:n_asked].tolist():
+    for index, begin, end in undecided[:n_undecided].tolist():
         number = float(data[begin:end].tobytes())
         if not np.isfinite(number):
             raise LineError(BIG_VALUE, begin)
-        if place < 0:
-            scores[-place - 1] = number
+        if index < 0:
+            scores[-index - 1] = number
         else:
-            numbers[place] = number
+            numbers[index] = number
     if code != OK:
         raise LineError(code, at)
-    return Part(
-        scores[:items],
-        qid[:items],
-        plain,
-        spans[:items, :2],
-        spans[:items, 2:],
-        starts[:items],
-        sizes[:items],
-        ids[:pairs],
-        numbers[:pairs],
-        in_order,
-        least,
-        largest,
-        largest_at,
-    )
+    by_item = (scores[:items], qid[:items], spans[:items], starts[:items], sizes[:items])
+    return Part(Lines(*by_item, ids[:pairs], numbers[:pairs]), *about)
 
 
 @njit(cache=True, nogil=True)
 def _count(data, start, stop):
+    """Line ends and colons: bounds on the numbers of items and of features."""
     lines, colons = 0, 0
     for at in range(start, stop):
-        lines += data[at] == 10
-        colons += data[at] == 58
+        lines += data[at] == NEWLINE
+        colons += data[at] == COLON
     return lines, colons
 
 
 @njit(cache=True, nogil=True, inline="always")
-def _is_space(c):
-    return c == 32 or c == 9
+def _after_spaces(data, at, end):
+    while at < end and (data[at] == SPACE or data[at] == TAB):
+        at += 1
+    return at
 
 
 @njit(cache=True, nogil=True, inline="always")
 def _ends_token(c):
-    return c == 32 or c == 9 or c == 35 or c == 10
+    return c in (SPACE, TAB, HASH, NEWLINE)
 
 
 @njit(cache=True, nogil=True)
 def _is_qid(data, at, end):
-    """Does "qid:" stand here?"""
-    return (
-        at + 4 <= end
-        and data[at] == 113
-        and data[at + 1] == 105
-        and data[at + 2] == 100
-        and data[at + 3] == 58
-    )
+    """Whether the text at this position is "qid:"."""
+    matching = 0
+    while matching < 4 and at + matching < end and data[at + matching] == QID[matching]:
+        matching += 1
+    return matching == 4
 
 
 @njit(cache=True, nogil=True)
 def _plain_integer(data, start, stop):
-    """(value, True) of the canonical text of an integer of at most 18 digits, as str() gives it."""
+    """(value, True) if the text is an integer of at most 18 digits, written as str() writes it."""
     at, sign = start, 1
-    if at < stop and data[at] == 45:
+    if at < stop and data[at] == MINUS:
         sign = -1
         at += 1
     if not 1 <= stop - at <= 18:
         return 0, False
-    if data[at] == 48 and (stop - at > 1 or sign < 0):
+    if data[at] == ZERO and (stop - at > 1 or sign < 0):
         return 0, False
     value = 0
     while at < stop:
-        if not 48 <= data[at] <= 57:
+        if not ZERO <= data[at] <= NINE:
             return 0, False
-        value = 10 * value + (data[at] - 48)
+        value = 10 * value + (data[at] - ZERO)
         at += 1
     return sign * value, True
 
 
 @njit(cache=True, nogil=True)
-def _parse(data, start, stop, powers, y, qid, spans, starts, sizes, ids, values, asked):
-    items, pairs, n_asked = 0, 0, 0
+def _parse(data, start, stop, powers, lines, undecided):
+    """Fill in `lines` up to the first line that cannot be read; doubles are written as their bits.
+
+    `undecided` takes (index, start, end) of the numbers that only float() can round correctly;
+    the index −i − 1 means the score of item i.
+    """
+    items, pairs, n_undecided = 0, 0, 0
     plain, in_order = True, True
     least, largest, largest_at = LARGEST_ID + 1, -1, 0
     code, at = OK, start
     while at < stop and code == OK:
         begin = at
-        while at < stop and _is_space(data[at]):
-            at += 1
+        at = _after_spaces(data, at, stop)
         end = at
-        while end < stop and data[end] != 10:
+        while end < stop and data[end] != NEWLINE:
             end += 1
-        after = end + 1
-        if end > at and data[end - 1] == 13:
+        next_line = end + 1
+        if end > at and data[end - 1] == RETURN:
             end -= 1
-        if at >= end or data[at] == 35:
-            at = after
+        if at >= end or data[at] == HASH:
+            at = next_line
             continue
 
         number = at
-        status, bits, at = parse_decimal(data, at, end, powers)
+        status, lines.y[items], at = parse_decimal(data, number, end, powers)
         if status == NOT_A_NUMBER or (at < end and not _ends_token(data[at])):
             code, at = NOT_A_SCORE, number
             break
         if status == INFINITE:
             code, at = BIG_VALUE, number
             break
-        if status == ASK_PYTHON:
-            asked[n_asked, 0], asked[n_asked, 1], asked[n_asked, 2] = -items - 1, number, at
-            n_asked += 1
-        y[items] = bits
-        while at < end and _is_space(data[at]):
-            at += 1
+        if status == UNDECIDED:
+            undecided[n_undecided] = -items - 1, number, at
+            n_undecided += 1
 
-        spans[items, :] = -1
+        at = _after_spaces(data, at, end)
+        lines.spans[items, :] = -1
         if _is_qid(data, at, end):
             label = at + 4
             at = label
@@ -203,58 +194,79 @@ def _parse(data, start, stop, powers, y, qid, spans, starts, sizes, ids, values,
             if at == label:
                 code, at = NO_QID, label - 4
                 break
-            spans[items, 0], spans[items, 1] = label, at
-            qid[items], whole = _plain_integer(data, label, at)
+            lines.spans[items, 0], lines.spans[items, 1] = label, at
+            lines.qid[items], whole = _plain_integer(data, label, at)
             plain &= whole
 
-        last, first_pair = -1, pairs
-        while True:
-            while at < end and _is_space(data[at]):
-                at += 1
-            if at >= end or data[at] == 35:
-                break
-            token, feature = at, 0
-            while at < end and 48 <= data[at] <= 57:
-                if feature <= LARGEST_ID:
-                    feature = 10 * feature + (data[at] - 48)
-                at += 1
-            if at >= end or data[at] != 58 or at == token:
-                code = QID_LATE if _is_qid(data, token, end) else NOT_A_PAIR
-                while at < end and data[at] != 58 and not _ends_token(data[at]):
-                    at += 1
-                if code == NOT_A_PAIR and at < end and data[at] == 58:
-                    code = NOT_AN_ID
-                at = token
-                break
-            if feature > LARGEST_ID:
-                code, at = TOO_BIG, token
-                break
-            number = at + 1
-            status, bits, at = parse_decimal(data, number, end, powers)
-            if status == NOT_A_NUMBER or (at < end and not _ends_token(data[at])):
-                code, at = NOT_A_VALUE, number
-                break
-            if status == INFINITE:
-                code, at = BIG_VALUE, number
-                break
-            if status == ASK_PYTHON:
-                asked[n_asked, 0], asked[n_asked, 1], asked[n_asked, 2] = pairs, number, at
-                n_asked += 1
-            if feature == last:
-                code, at = TWICE, token
-                break
-            in_order &= feature > last
-            least = min(least, feature)
-            if feature > largest:
-                largest, largest_at = feature, token
-            ids[pairs], values[pairs] = feature, bits
-            last = feature
-            pairs += 1
+        first = pairs
+        code, at, pairs, n_undecided, ascending, low, high, high_at = _parse_features(
+            data, at, end, powers, lines, undecided, pairs, n_undecided
+        )
+        in_order &= ascending
+        least = min(least, low)
+        if high > largest:
+            largest, largest_at = high, high_at
         if code != OK:
             break
         if at < end:
-            spans[items, 2], spans[items, 3] = at + 1, end
-        starts[items], sizes[items] = begin, pairs - first_pair
+            lines.spans[items, 2], lines.spans[items, 3] = at + 1, end
+        lines.starts[items], lines.sizes[items] = begin, pairs - first
         items += 1
-        at = after
-    return code, at, items, pairs, n_asked, plain, in_order, least, largest, largest_at
+        at = next_line
+    return code, at, items, pairs, n_undecided, plain, in_order, least, largest, largest_at
+
+
+@njit(cache=True, nogil=True)
+def _parse_features(data, at, end, powers, lines, undecided, pairs, n_undecided):
+    """The pairs `feature:value` of a line from `at` on, up to its end or its comment."""
+    last, in_order = -1, True
+    least, largest, largest_at = LARGEST_ID + 1, -1, 0
+    code = OK
+    while True:
+        at = _after_spaces(data, at, end)
+        if at >= end or data[at] == HASH:
+            break
+        token, feature = at, 0
+        while at < end and ZERO <= data[at] <= NINE:
+            if feature <= LARGEST_ID:
+                feature = 10 * feature + (data[at] - ZERO)
+            at += 1
+        if at >= end or data[at] != COLON or at == token:
+            code, at = _what_is_wrong(data, token, end), token
+            break
+        if feature > LARGEST_ID:
+            code, at = TOO_BIG, token
+            break
+        number = at + 1
+        status, bits, at = parse_decimal(data, number, end, powers)
+        if status == NOT_A_NUMBER or (at < end and not _ends_token(data[at])):
+            code, at = NOT_A_VALUE, number
+            break
+        if status == INFINITE:
+            code, at = BIG_VALUE, number
+            break
+        if status == UNDECIDED:
+            undecided[n_undecided] = pairs, number, at
+            n_undecided += 1
+        if feature == last:
+            code, at = TWICE, token
+            break
+        in_order &= feature > last
+        least = min(least, feature)
+        if feature > largest:
+            largest, largest_at = feature, token
+        lines.ids[pairs], lines.values[pairs] = feature, bits
+        last = feature
+        pairs += 1
+    return code, at, pairs, n_undecided, in_order, least, largest, largest_at
+
+
+@njit(cache=True, nogil=True)
+def _what_is_wrong(data, token, end):
+    """The code for a token that should be feature:value, but has no feature number or no colon."""
+    if _is_qid(data, token, end):
+        return QID_LATE
+    at = token
+    while at < end and data[at] != COLON and not _ends_token(data[at]):
+        at += 1
+    return NOT_AN_ID if at < end and data[at] == COLON else NOT_A_PAIR

@@ -1,4 +1,4 @@
-"""Parsed sentences with named entities and candidate pairs of them: what readers of text return."""
+"""Parsed sentences with named entities and candidate pairs, as `read_ppi_corpus` returns them."""
 
 from __future__ import annotations
 
@@ -6,10 +6,15 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+Span = tuple[int, int]
+"""(start, end) of some characters of a text, the end not included."""
+KnownPairs = dict[frozenset[str], tuple[str, bool | None]]
+"""The ids of two entities -> the pair's own id, and whether they interact."""
+
 
 @dataclass(frozen=True)
 class Token:
-    """A word: text[start:end] of its sentence (end not included) and its part of speech."""
+    """A word, text[start:end] of its sentence, and its part of speech."""
 
     text: str
     pos: str
@@ -19,7 +24,7 @@ class Token:
 
 @dataclass(frozen=True)
 class Dependency:
-    """A typed dependency between two tokens, by their places in the sentence."""
+    """A typed dependency between two tokens, given by their numbers in the sentence."""
 
     governor: int
     dependent: int
@@ -28,20 +33,21 @@ class Dependency:
 
 @dataclass(frozen=True)
 class Entity:
-    """A named entity; `spans` are its (start, end) in the text, more than one if it is broken."""
+    """A named entity; `spans` are its positions in the text, several if it is interrupted."""
 
     id: str
     text: str
-    spans: tuple[tuple[int, int], ...]
+    spans: tuple[Span, ...]
     type: str = ""
 
     def covers(self, token: Token) -> bool:
+        """Whether the entity and the token share a character."""
         return any(start < token.end and token.start < end for start, end in self.spans)
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A candidate: an unordered pair of entities of one sentence; interaction None = unknown."""
+    """A candidate: an unordered pair of entities of one sentence; interaction None is unknown."""
 
     id: str
     entity1: Entity
@@ -56,7 +62,7 @@ class Pair:
 
 @dataclass(eq=False)
 class Sentence:
-    """A sentence with its analysis. `pairs` has every unordered pair of entities once."""
+    """A sentence with its analysis; `pairs` contains every unordered pair of entities once."""
 
     id: str
     document: str
@@ -66,8 +72,8 @@ class Sentence:
     entities: tuple[Entity, ...]
     pairs: tuple[Pair, ...] = field(default=(), repr=False)
 
-    def entity(self, wanted) -> Entity:
-        """The entity itself, or the one with that id."""
+    def entity(self, wanted: Entity | str) -> Entity:
+        """The entity that is given, or that has the given id."""
         for entity in self.entities:
             if entity is wanted or entity == wanted or entity.id == wanted:
                 return entity
@@ -75,23 +81,23 @@ class Sentence:
         raise ValueError(f"sentence {self.id!r} has no entity {name!r}.")
 
     def tokens_of(self, entity: Entity) -> list[int]:
-        """Places of the tokens that share a character with the entity."""
-        return [place for place, token in enumerate(self.tokens) if entity.covers(token)]
+        """Numbers of the tokens that share a character with the entity."""
+        return [number for number, token in enumerate(self.tokens) if entity.covers(token)]
 
-    def add_pairs(self, known: dict[frozenset, tuple[str, bool | None]], unlisted) -> None:
-        """One candidate a pair of entities; `known` maps two ids to the pair's own id and label."""
-        found: list[Pair] = []
+    def add_pairs(self, known: KnownPairs, unlisted: bool | None) -> None:
+        """Set one candidate for each pair of entities, labelled `unlisted` if it is not known."""
+        pairs: list[Pair] = []
         for i, first in enumerate(self.entities):
             for second in self.entities[i + 1 :]:
-                fallback = (f"{self.id}.p{len(found)}", unlisted)
+                fallback = (f"{self.id}.p{len(pairs)}", unlisted)
                 name, label = known.get(frozenset((first.id, second.id)), fallback)
-                found.append(Pair(name, first, second, label, self))
-        self.pairs = tuple(found)
+                pairs.append(Pair(name, first, second, label, self))
+        self.pairs = tuple(pairs)
 
 
 @dataclass(frozen=True)
 class Problem:
-    """Something that kept a part of a corpus out: its kind, where, and the details."""
+    """The reason why a part of a corpus was left out."""
 
     kind: str
     where: str
@@ -103,7 +109,7 @@ class Problem:
 
 @dataclass(eq=False)
 class Corpus:
-    """Sentences in their order, and what was left out in reading them."""
+    """Sentences in their order, and the problems met while reading them."""
 
     name: str
     sentences: list[Sentence] = field(repr=False)
@@ -112,7 +118,7 @@ class Corpus:
 
     @property
     def documents(self) -> list[str]:
-        """Document ids, each once, in the order of the corpus."""
+        """The id of every document once, in the order of the corpus."""
         return list(dict.fromkeys(sentence.document for sentence in self.sentences))
 
     @property

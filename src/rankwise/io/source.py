@@ -11,17 +11,35 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import IO, Any, NamedTuple
 
 from rankwise.exceptions import ReadError, TooLarge
-from rankwise.spaces import kernels
+from rankwise.numerics import memory
 
 BLOCK = 1 << 24
-COMPRESSED: dict[bytes, tuple[str, Callable]] = {
-    b"\x1f\x8b": (".gz", gzip.open),
-    b"\xfd7zXZ\x00": (".xz", lzma.open),
-    b"BZh": (".bz2", bz2.open),
-}
-"""First bytes -> extension and opener."""
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
+"""Errors that a compressed file raises while it is read; bz2 raises an OSError without errno."""
+
+
+class Compression(NamedTuple):
+    """A format of compressed files: their first bytes, their extension, and how to use it."""
+
+    first_bytes: bytes
+    extension: str
+    open: Callable[..., Any]
+    compress: Callable[[bytes], bytes]
+
+
+COMPRESSIONS = (
+    Compression(b"\x1f\x8b", ".gz", gzip.open, partial(gzip.compress, mtime=0)),
+    Compression(b"\xfd7zXZ\x00", ".xz", lzma.open, lzma.compress),
+    Compression(b"BZh", ".bz2", bz2.open, bz2.compress),
+)
+
+Readable = str | os.PathLike | IO
+"""What readers take: a path, "-" for standard input, or an open file, binary or text."""
 
 
 @dataclass
@@ -32,35 +50,56 @@ class Source:
     data: bytes
 
     def error(self, reason: str, position: int) -> ReadError:
-        """An error at a byte of the data, as line and column (in characters) from 1."""
+        """The error at a byte of the data, with its line and column (in characters) from 1."""
         start = self.data.rfind(b"\n", 0, position) + 1
         line = self.data.count(b"\n", 0, start) + 1
-        before = self.data[start:position].removeprefix(b"\xef\xbb\xbf" if start == 0 else b"")
+        before = self.data[start:position].removeprefix(BYTE_ORDER_MARK if start == 0 else b"")
         return ReadError(reason, self.name, line, len(before.decode("utf-8", "replace")) + 1)
 
     def text(self) -> str:
         """The data as text, without a byte order mark."""
-        refuse_other_encodings(self)
+        self.refuse_other_encodings()
         try:
             return self.data.decode("utf-8-sig")
         except UnicodeDecodeError as error:
-            place = error.start + (3 if self.data.startswith(b"\xef\xbb\xbf") else 0)
-            byte = self.data[place]
-            raise self.error(f"byte 0x{byte:02x} is not UTF-8 text.", place) from None
+            start = len(BYTE_ORDER_MARK) if self.data.startswith(BYTE_ORDER_MARK) else 0
+            raise self.not_utf8(start + error.start) from None
+
+    def refuse_other_encodings(self) -> None:
+        """Raise a ReadError if the text is UTF-16 or UTF-32, or if the file is binary."""
+        if self.data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
+            raise ReadError("the text is UTF-16 or UTF-32: save it as UTF-8.", self.name, 1, 1)
+        if (position := self.data.find(b"\x00")) >= 0:
+            raise self.error("byte 0x00: this is a binary file, not text.", position)
+
+    def not_utf8(self, position: int, what: str = "") -> ReadError:
+        return self.error(f"byte 0x{self.data[position]:02x}{what} is not UTF-8 text.", position)
 
 
-def read_source(path) -> Source:
-    """Read a path, "-" or an open file (binary or text), unpacking gzip, xz and bzip2 by content.
+def read_source(path: Readable) -> Source:
+    """Read a path, "-" or an open file, and unpack gzip, xz and bzip2, recognised by content.
 
-    What would unpack to more than half of the free memory is refused.
+    Files that would unpack to more than half of the free memory are refused.
     """
     source = read_raw(path)
-    source.data = _unpacked(source.data, source.name)
-    return source
+    compression = _compression_of(source.data)
+    if compression is None:
+        return source
+    blocks, size = [], 0
+    try:
+        with compression.open(io.BytesIO(source.data), "rb") as stream:
+            while block := stream.read(BLOCK):
+                blocks.append(block)
+                size += len(block)
+                _refuse_too_much(size, source.name)
+    except (*DAMAGED, OSError) as error:
+        reason = f"the {compression.extension} file is damaged or cut short: {error}."
+        raise ReadError(reason, source.name) from None
+    return Source(source.name, b"".join(blocks))
 
 
-def read_raw(path) -> Source:
-    """The bytes of a path, "-" or an open file as they are."""
+def read_raw(path: Readable) -> Source:
+    """The bytes of a path, "-" or an open file, not unpacked."""
     if isinstance(path, str) and path == "-":
         return Source("standard input", sys.stdin.buffer.read())
     if hasattr(path, "read"):
@@ -68,59 +107,33 @@ def read_raw(path) -> Source:
         content = path.read()
         if not isinstance(content, bytes | bytearray | str):
             raise ReadError(f"read() gave {type(content).__name__}, not bytes or text.", name)
-        data = content.encode() if isinstance(content, str) else bytes(content)
-        return Source(name, data)
+        return Source(name, content.encode() if isinstance(content, str) else bytes(content))
     name = os.fsdecode(path)
     try:
         with open(path, "rb") as stream:
-            size = os.fstat(stream.fileno()).st_size
-            _refuse_too_much(size, name)
+            _refuse_too_much(os.fstat(stream.fileno()).st_size, name)
             return Source(name, stream.read())
     except OSError as error:
-        raise _as_read_error(error, name) from None
+        if error.errno is not None:  # FileNotFoundError and others name the file themselves
+            raise
+        raise ReadError(str(error), name) from None
 
 
-def _as_read_error(error: OSError, name: str) -> Exception:
-    """Missing files keep their own class, FileNotFoundError and the like; others are named."""
-    if error.errno is not None:
-        return error
-    return ReadError(str(error), name)
+def open_unpacked(path: str | os.PathLike) -> IO[bytes]:
+    """A stream of the bytes of a file, unpacked if its first bytes say that it is compressed."""
+    with open(path, "rb") as stream:
+        compression = _compression_of(stream.read(6))
+    return open(path, "rb") if compression is None else compression.open(path, "rb")
 
 
-def _unpacked(data: bytes, name: str) -> bytes:
-    for magic, (extension, opener) in COMPRESSED.items():
-        if data.startswith(magic):
-            try:
-                return _unpack(opener(io.BytesIO(data), "rb"), name)
-            except (OSError, EOFError, zlib.error, lzma.LZMAError, ValueError) as error:
-                if isinstance(error, TooLarge):
-                    raise
-                reason = f"damaged or cut {extension} file: {error}."
-                raise ReadError(reason, name) from None
-    return data
-
-
-def _unpack(stream, name: str) -> bytes:
-    blocks, size = [], 0
-    while block := stream.read(BLOCK):
-        blocks.append(block)
-        size += len(block)
-        _refuse_too_much(size, name)
-    return b"".join(blocks)
+def _compression_of(data: bytes) -> Compression | None:
+    return next((known for known in COMPRESSIONS if data.startswith(known.first_bytes)), None)
 
 
 def _refuse_too_much(size: int, name: str) -> None:
-    available = kernels._available_memory()
+    available = memory.available_memory()
     if size > BLOCK and available is not None and 2 * size > available:
         raise TooLarge(
             f"{name} holds {size / 1e9:.1f} GB or more, but only {available / 1e9:.1f} GB of "
             "memory are free: split it."
         )
-
-
-def refuse_other_encodings(source: Source) -> None:
-    """Say so where the text is UTF-16 or UTF-32, or no text at all."""
-    if source.data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
-        raise ReadError("the text is UTF-16 or UTF-32: save it as UTF-8.", source.name, 1, 1)
-    if (place := source.data.find(b"\x00")) >= 0:
-        raise source.error("byte 0x00: this is a binary file, not text.", place)

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_inputs import Labels
 from rankwise.metrics import ranking_error
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.complete_graph import (
     CompleteGraph,
     MirroredRanking,
@@ -23,7 +24,6 @@ from rankwise.solvers.complete_graph import (
 )
 from rankwise.solvers.incomplete_graph import DualModel, PrimalModel, Solution, conjugate_gradients
 from rankwise.spaces.nodes_and_edges import Edges, Nodes
-from rankwise.validation import refuse_too_large
 
 COPIES = 10
 """Matrices the size of Y that a closed form holds at its peak (measured)."""

@@ -20,7 +20,8 @@ from rankwise.learners.conditional_problem import (
     as_grid,
     without_lone_edges,
 )
-from rankwise.spaces.kernels import check_kernel, refuse_too_large
+from rankwise.numerics.memory import refuse_too_large
+from rankwise.spaces.kernels import check_kernel
 from rankwise.spaces.nodes_and_edges import Nodes
 from rankwise.validation import check_choice, check_positive
 

@@ -7,8 +7,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice, refuse_non_finite, refuse_too_large
+from rankwise.validation import check_choice, refuse_non_finite
 
 SCALES = ("none", "standard", "query")
 MISSING = ("refuse", "median", "keep")

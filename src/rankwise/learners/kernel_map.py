@@ -53,8 +53,13 @@ class KernelMap(TransformerMixin, BaseEstimator):
         X = check_items(self, X, reset=True)
         index = choose_basis(self.basis, kernel.square(X).shape[0], self.random_state)
         self._map = NystromMap(kernel, index, exact=self.basis is None).fit(X)
-        self.basis_index_, self.embedding_ = index, self._map.embedding
+        self.basis_index_ = index
         return self
+
+    @property
+    def embedding_(self) -> np.ndarray:
+        check_is_fitted(self)
+        return self._map.embedding
 
     def transform(self, X) -> np.ndarray:
         """(n, d) features of new items: k(X, X_R) T."""

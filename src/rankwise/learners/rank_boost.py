@@ -11,9 +11,10 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.learners.ranker import Ranker
 from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, ThresholdRankers
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_positive, check_scores, check_weights, refuse_too_large
+from rankwise.validation import check_positive, check_scores, check_weights
 
 RANKER = np.dtype([("feature", np.int64), ("threshold", np.float64), ("missing", np.float64)])
 USELESS = 1e-12

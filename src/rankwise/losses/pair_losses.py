@@ -20,10 +20,10 @@ from rankwise.losses.holdout_rules import FreeRows, HoldoutRule, TieFreeRows
 from rankwise.losses.laplacian import Target
 from rankwise.losses.quadratic_loss import Quadratic, QuadraticLoss
 from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.scored_items import ScoredItems
 from rankwise.supervision.supervision import Supervision
-from rankwise.validation import refuse_too_large
 
 NEAR_TIE = 1e-6
 """The smallest difference, as a share of the largest, that the relative loss accepts."""

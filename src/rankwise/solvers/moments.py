@@ -8,8 +8,8 @@ import numpy as np
 import scipy.linalg
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.spectral import refuse_overflow
-from rankwise.validation import refuse_too_large
 
 
 class CentredMoments:

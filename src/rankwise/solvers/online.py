@@ -21,6 +21,7 @@ from numba import njit
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
@@ -32,7 +33,6 @@ from rankwise.solvers.solver import (
 )
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.scored_items import ScoredItems
-from rankwise.validation import refuse_too_large
 
 BLOCK_BYTES = 64_000_000
 """Kernel rows that are computed at once take no more memory than this."""

@@ -8,8 +8,8 @@ from typing import ClassVar
 import numpy as np
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.basis_removal import BasisRemoval
-from rankwise.validation import refuse_too_large
 
 
 class ItemMatrix(ABC):

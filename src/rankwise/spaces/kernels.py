@@ -15,8 +15,9 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.definiteness import check_gram, check_square, repair_kernel
-from rankwise.validation import check_positive, refuse_too_large
+from rankwise.validation import check_positive
 
 __all__ = ["Kernel", "check_gram", "repair_kernel"]
 

@@ -16,7 +16,8 @@ from numba import njit
 from scipy import sparse
 
 from rankwise.numerics import threads
-from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
+from rankwise.numerics.memory import refuse_too_large
+from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite
 
 SPARSE_COST = 10.0
 """Time of one multiply-add along an edge over that of one in a dense product (measured)."""

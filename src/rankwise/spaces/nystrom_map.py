@@ -10,11 +10,12 @@ import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.basis_removal import REDUNDANT, BasisRemoval
 from rankwise.spaces.definiteness import check_gram
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.orthogonal_complement import OrthogonalComplement
-from rankwise.validation import check_index, refuse_too_large
+from rankwise.validation import check_index
 
 ROUNDING = 100 * np.finfo(float).eps
 """Eigenvalues below this times their number are zero except for rounding."""

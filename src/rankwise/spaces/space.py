@@ -17,10 +17,10 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, NystromMap, choose_basis
-from rankwise.validation import refuse_too_large
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
-"""Python values to a JSON tree that names arrays, and back.
+"""Python values as a JSON tree that names arrays, and back.
 
-None, booleans, integers, finite floats, text and lists stand for themselves. All else is an object
-with the key "is": array, numbers (NumPy's scalars), texts, csr, record, tuple, set, dict, float
-(nan and infinities), random_state, or one of the known classes (see `registry`).
+None, booleans, integers, finite floats, text and lists are written as they are. Every other value
+is an object with the key "is": array, number (a NumPy scalar), texts, objects, times, csr, record,
+tuple, set, dict, float (nan and infinities), random_state, or a class of `model_schemas`.
 """
 
 from __future__ import annotations
@@ -10,31 +10,32 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from rankwise.io.container import NAMES
-from rankwise.validation import refuse_too_large
+from rankwise.io.model_container import STORABLE
+from rankwise.numerics.memory import refuse_too_large
 
 DEEPEST = 40
 PLAIN = (bool, int, float, str, type(None))
 
 
 class Unsaveable(ValueError):
-    """A value that has no place in a model file; the message starts with where it stands."""
+    """A value that a model file cannot hold; the message begins with where the value is."""
 
 
 class Encoder:
-    """Collects arrays in `tensors`, each stored once; objects go to `encode_object`."""
+    """Builds a tree and collects its arrays, each once; `encode_object` encodes other objects."""
 
-    def __init__(self, encode_object: Callable):
+    def __init__(self, encode_object: Callable[[Encoder, Any, str, int], dict]):
         self.tensors: dict[str, np.ndarray] = {}
-        self._known: dict[int, dict] = {}
-        self._kept: list = []
         self._encode_object = encode_object
+        self._nodes: dict[int, dict] = {}
+        self._alive: list = []  # an id stays unique only as long as its object lives
 
-    def encode(self, value, where: str, depth: int = 0):
+    def encode(self, value: Any, where: str, depth: int = 0) -> Any:
         if depth > DEEPEST:
             raise Unsaveable(f"{where} is nested more than {DEEPEST} levels deep.")
         inside = partial(self.encode, depth=depth + 1)
@@ -43,26 +44,20 @@ class Encoder:
             return value
         if kind is float:
             return value if math.isfinite(value) else {"is": "float", "value": repr(value)}
-        if kind is list:
-            return [inside(item, f"{where}[{i}]") for i, item in enumerate(value)]
-        if kind is tuple:
-            return {
-                "is": "tuple",
-                "items": [inside(item, f"{where}[{i}]") for i, item in enumerate(value)],
-            }
+        if kind in (list, tuple):
+            items = [inside(item, f"{where}[{i}]") for i, item in enumerate(value)]
+            return items if kind is list else {"is": "tuple", "items": items}
         if kind in (set, frozenset):
             items = [inside(item, f"an element of {where}") for item in value]
             return {"is": "set", "items": sorted(items, key=repr)}
         if kind is dict:
             if not all(type(key) is str for key in value):
                 raise Unsaveable(f"{where} has keys that are not text.")
-            return {
-                "is": "dict",
-                "items": {k: inside(v, f"{where}[{k!r}]") for k, v in value.items()},
-            }
+            fields = {k: inside(v, f"{where}[{k!r}]") for k, v in value.items()}
+            return {"is": "dict", "items": fields}
+        if isinstance(value, np.str_):
+            return str(value)
         if isinstance(value, np.generic) and not isinstance(value, np.void):
-            if isinstance(value, np.str_):
-                return str(value)
             return {"is": "number", "array": self._array(np.asarray(value), where)}
         if isinstance(value, np.ndarray):
             return self._array(value, where)
@@ -75,41 +70,27 @@ class Encoder:
         return self._encode_object(self, value, where, depth)
 
     def _array(self, array: np.ndarray, where: str) -> dict:
-        if id(array) in self._known:
-            return self._known[id(array)]
-        array_of = np.asarray(array)
-        if array_of.dtype.names:
-            fields = {
-                name: self._array(array_of[name].copy(), where) for name in array_of.dtype.names
-            }
-            found = {"is": "record", "fields": fields}
-        elif array_of.dtype.kind in "OU":
-            found = self._texts(array_of, where)
-        elif array_of.dtype.kind in "mM":
-            units = array_of.dtype.str[1:]
-            found = {
-                "is": "times",
-                "units": units,
-                "array": self._array(array_of.view("i8"), where),
-            }
-        elif array_of.dtype.newbyteorder("=") in NAMES:
-            name = str(len(self.tensors))
-            fortran = (
-                array_of.ndim > 1
-                and array_of.flags.f_contiguous
-                and not array_of.flags.c_contiguous
-            )
-            self.tensors[name] = array_of.T if fortran else array_of
-            found = {"is": "array", "name": name}
-            if fortran:
-                found["order"] = "F"
-        else:
-            raise Unsaveable(
-                f"{where} is an array of {array_of.dtype}, which a model file cannot hold."
-            )
-        self._known[id(array)] = found
-        self._kept.append(array)
-        return found
+        if id(array) not in self._nodes:
+            self._nodes[id(array)] = self._new_array(np.asarray(array), where)
+            self._alive.append(array)
+        return self._nodes[id(array)]
+
+    def _new_array(self, array: np.ndarray, where: str) -> dict:
+        if array.dtype.names:
+            columns = {name: self._array(array[name].copy(), where) for name in array.dtype.names}
+            return {"is": "record", "fields": columns}
+        if array.dtype.kind in "OU":
+            return self._texts(array, where)
+        if array.dtype.kind in "mM":
+            numbers = self._array(array.view("i8"), where)
+            return {"is": "times", "units": array.dtype.str[1:], "array": numbers}
+        if array.dtype.newbyteorder("=") not in STORABLE:
+            reason = f"an array of {array.dtype}, which a model file cannot hold"
+            raise Unsaveable(f"{where} is {reason}.")
+        name = str(len(self.tensors))
+        by_columns = array.ndim > 1 and array.flags.f_contiguous and not array.flags.c_contiguous
+        self.tensors[name] = array.T if by_columns else array
+        return {"is": "array", "name": name} | ({"order": "F"} if by_columns else {})
 
     def _texts(self, array: np.ndarray, where: str) -> dict:
         items = array.ravel().tolist()
@@ -117,43 +98,44 @@ class Encoder:
             if type(item) not in PLAIN:
                 raise Unsaveable(
                     f"{where} is an array of objects of type {type(item).__name__}; a model file "
-                    "holds numbers and text only."
+                    "can hold only numbers and text."
                 )
+        kind = "texts" if array.dtype.kind == "U" else "objects"
         encoded = [self.encode(item, where) for item in items]
-        is_text = array.dtype.kind == "U"
-        return {
-            "is": "texts" if is_text else "objects",
-            "shape": list(array.shape),
-            "items": encoded,
-        }
+        return {"is": kind, "shape": list(array.shape), "items": encoded}
 
-    def _sparse(self, matrix, where: str) -> dict:
-        if id(matrix) in self._known:
-            return self._known[id(matrix)]
-        csr = matrix.tocsr()
-        parts = {
-            name: self._array(getattr(csr, name), where) for name in ("data", "indices", "indptr")
-        }
-        is_array = isinstance(matrix, sparse.sparray)
-        found = {"is": "csr", "shape": list(csr.shape), "sparray": is_array, **parts}
-        self._known[id(matrix)] = found
-        self._kept.extend((matrix, csr))
-        return found
+    def _sparse(self, matrix: Any, where: str) -> dict:
+        if id(matrix) not in self._nodes:
+            csr = matrix.tocsr()
+            self._nodes[id(matrix)] = {
+                "is": "csr",
+                "shape": list(csr.shape),
+                "sparray": isinstance(matrix, sparse.sparray),
+                "data": self._array(csr.data, where),
+                "indices": self._array(csr.indices, where),
+                "indptr": self._array(csr.indptr, where),
+            }
+            self._alive.extend((matrix, csr))
+        return self._nodes[id(matrix)]
 
 
 class Decoder:
-    """The values of a tree; anything out of order is a ValueError, whatever the tree claims."""
+    """Rebuilds the values of a tree; a tree that is not as `Encoder` writes it is a ValueError."""
 
-    def __init__(self, tensors: dict[str, np.ndarray], decode_object: Callable):
+    def __init__(
+        self,
+        tensors: dict[str, np.ndarray],
+        decode_object: Callable[[Decoder, dict, int], Any],
+    ):
         self._tensors = tensors
         self._arrays: dict[tuple, np.ndarray] = {}
         self._spent, self._budget = 0, 100_000 + 10 * sum(t.nbytes for t in tensors.values())
         self._decode_object = decode_object
-        self._decoders = {
+        self._decoders: dict[str, Callable[[dict], Any]] = {
             "array": self._array,
-            "number": self._number,
+            "number": lambda node: self._typed(node.get("array"), "biuf", 0)[()],
             "texts": self._texts,
-            "objects": self._texts,
+            "objects": self._objects,
             "times": self._times,
             "record": self._record,
             "csr": self._csr,
@@ -161,11 +143,11 @@ class Decoder:
             "random_state": self._random_state,
         }
 
-    def decode(self, node, depth: int = 0):
+    def decode(self, node: Any, depth: int = 0) -> Any:
         if depth > DEEPEST + 5:
             raise ValueError("the model is nested too deeply")
         inside = partial(self.decode, depth=depth + 1)
-        if node is None or type(node) in (bool, int, float, str):
+        if type(node) in PLAIN:
             return node
         if isinstance(node, list):
             return [inside(item) for item in node]
@@ -181,13 +163,13 @@ class Decoder:
         return self._decode_object(self, node, depth)
 
     def _spend(self, size: int) -> None:
-        """Refuse a small file that asks for the same arrays over and over."""
+        """Refuse a small file that would fill the memory with copies of the same arrays."""
         self._spent += size
         if self._spent > self._budget:
             raise ValueError("its arrays are named too often")
 
-    def _array(self, node) -> np.ndarray:
-        """Arrays of the same name are one array."""
+    def _array(self, node: dict) -> np.ndarray:
+        """The array of that name; a name that occurs twice gives the same array twice."""
         name, order = node.get("name"), node.get("order", "C")
         if not isinstance(name, str) or name not in self._tensors or order not in ("C", "F"):
             raise ValueError(f"array {name!r} is not in the file")
@@ -196,93 +178,92 @@ class Decoder:
             self._arrays[name, order] = copy.T if order == "F" else copy
         return self._arrays[name, order]
 
-    def _typed(self, node, kinds: str, ndim: int) -> np.ndarray:
+    def _typed(self, node: Any, kinds: str, ndim: int) -> np.ndarray:
         array = self.decode(node)
         if not isinstance(array, np.ndarray) or array.dtype.kind not in kinds or array.ndim != ndim:
             raise ValueError(f"expected an array of {ndim} dimensions of kind {kinds}")
         return array
 
-    def _number(self, node):
-        return self._typed(node.get("array"), "biuf", 0)[()]
-
-    def _float(self, node) -> float:
+    def _float(self, node: dict) -> float:
         if node.get("value") not in ("nan", "inf", "-inf"):
-            raise ValueError("a float that is none")
+            raise ValueError("a float must be nan, inf or -inf")
         return float(node["value"])
 
-    def _texts(self, node) -> np.ndarray:
+    def _items(self, node: dict) -> tuple[list, list[int]]:
+        """The items of an array of text or objects, and its shape."""
         items, shape = as_list(node.get("items")), as_list(node.get("shape"))
         if not all(type(size) is int and 0 <= size <= len(items) for size in shape):
-            raise ValueError("an array of text of no possible shape")
+            raise ValueError("an array of text has an impossible shape")
         if math.prod(shape) != len(items):
-            raise ValueError("an array of text of another shape than its items")
-        if node["is"] == "texts":
-            if not all(type(item) is str for item in items):
-                raise ValueError("an array of text that holds other things")
-            longest = max(map(len, items), default=0)
-            refuse_too_large(
-                len(items), longest // 2, "an array of text", "it is not to be trusted"
-            )
-            return np.array(items, dtype=str).reshape(shape)
+            raise ValueError("the shape of an array of text does not fit its items")
+        return items, shape
+
+    def _texts(self, node: dict) -> np.ndarray:
+        items, shape = self._items(node)
+        if not all(type(item) is str for item in items):
+            raise ValueError("an array of text has other items")
+        longest = max(map(len, items), default=0)
+        refuse_too_large(len(items), longest // 2, "an array of text", "do not trust the file")
+        return np.array(items, dtype=str).reshape(shape)
+
+    def _objects(self, node: dict) -> np.ndarray:
+        items, shape = self._items(node)
         values = [self.decode(item) for item in items]
         if not all(type(value) in PLAIN for value in values):
-            raise ValueError("an array of objects that are no numbers or text")
+            raise ValueError("an array of objects has items that are not numbers or text")
         array = np.empty(len(values), dtype=object)
         array[:] = values
         return array.reshape(shape)
 
-    def _times(self, node) -> np.ndarray:
+    def _times(self, node: dict) -> np.ndarray:
         units = node.get("units")
         if not isinstance(units, str) or len(units) > 12 or units[:1] not in ("m", "M"):
-            raise ValueError("times in unknown units")
+            raise ValueError("times have unknown units")
         values = self.decode(node.get("array"))
         if not isinstance(values, np.ndarray) or values.dtype != np.int64:
-            raise ValueError("times that are no integers")
+            raise ValueError("times are not integers")
         return values.view(np.dtype(units))
 
-    def _record(self, node) -> np.ndarray:
+    def _record(self, node: dict) -> np.ndarray:
         fields = {k: self._typed(v, "biuf", 1) for k, v in as_dict(node.get("fields")).items()}
-        if not fields or len({len(values) for values in fields.values()}) != 1:
-            raise ValueError("a record whose fields differ in length")
+        lengths = {len(values) for values in fields.values()}
+        if len(lengths) != 1:
+            raise ValueError("the fields of a record differ in length")
         self._spend(sum(values.nbytes for values in fields.values()))
-        table = np.empty(
-            len(next(iter(fields.values()))), dtype=[(k, v.dtype) for k, v in fields.items()]
-        )
+        table = np.empty(lengths.pop(), dtype=[(k, v.dtype) for k, v in fields.items()])
         for name, values in fields.items():
             table[name] = values
         return table
 
-    def _csr(self, node):
-        data, indices, indptr = (
-            self._typed(node.get(name), kinds, 1)
-            for name, kinds in (("data", "biuf"), ("indices", "i"), ("indptr", "i"))
-        )
+    def _csr(self, node: dict) -> sparse.csr_array | sparse.csr_matrix:
+        data = self._typed(node.get("data"), "biuf", 1)
+        indices, indptr = (self._typed(node.get(name), "i", 1) for name in ("indices", "indptr"))
         shape = as_list(node.get("shape"))
         if len(shape) != 2 or not all(type(n) is int and 0 <= n < 2**62 for n in shape):
-            raise ValueError("a sparse matrix of no possible shape")
+            raise ValueError("a sparse matrix has an impossible shape")
         m, n = shape
         self._spend(data.nbytes + indices.nbytes + indptr.nbytes)
         fits = len(indptr) == m + 1 and len(data) == len(indices)
         fits = fits and indptr[0] == 0 and indptr[-1] == len(data) and (np.diff(indptr) >= 0).all()
         if not fits or (len(indices) and not (indices.min() >= 0 and indices.max() < n)):
-            raise ValueError("a sparse matrix whose indices do not fit its shape")
+            raise ValueError("the indices of a sparse matrix do not fit its shape")
         kind = sparse.csr_array if node.get("sparray") is True else sparse.csr_matrix
         return kind((data, indices, indptr), shape=(m, n))
 
-    def _random_state(self, node) -> np.random.RandomState:
+    def _random_state(self, node: dict) -> np.random.RandomState:
         keys, state = self._typed(node.get("keys"), "u", 1), as_list(node.get("state"))
         random_state = np.random.RandomState(0)
         random_state.set_state(("MT19937", keys, *state))
         return random_state
 
 
-def as_list(node) -> list:
+def as_list(node: Any) -> list:
     if not isinstance(node, list):
         raise ValueError("expected a list")
     return node
 
 
-def as_dict(node) -> dict:
+def as_dict(node: Any) -> dict:
     if not isinstance(node, dict):
         raise ValueError("expected an object")
     return node

@@ -1,7 +1,10 @@
+"""Generated data have the properties that were asked for, and the same seed gives the same data."""
+
 import numpy as np
 import pytest
 
-from rankwise.datasets.synthetic import make_rock_paper_scissors
+import rankwise as rw
+from rankwise.datasets import make_ranking, make_rock_paper_scissors
 
 
 @pytest.mark.parametrize("w", [1, 10, 100])
@@ -47,3 +50,30 @@ def test_sharpness_and_seed():
 def test_bad_arguments(arguments, name):
     with pytest.raises(ValueError, match=f"{name} must be"):
         make_rock_paper_scissors(*arguments)
+
+
+def test_made_rankings_are_what_was_asked_for():
+    data = make_ranking(300, (2, 9), 6, n_informative=2, signal_to_noise=4.0, random_state=0)
+    assert set(np.bincount(data.qid)) == set(range(2, 10))
+    assert (data.coef != 0).tolist() == [True, True] + [False] * 4
+    signal = data.X @ data.coef
+    model = rw.RankRLS().fit(data.X, data.y, qid=data.qid)
+    np.testing.assert_allclose(model.coef_, data.coef, atol=0.15)
+    noise = make_ranking(300, 20, 6, query_shift=0.0, signal_to_noise=4.0, random_state=0)
+    ratio = np.var(noise.X @ noise.coef) / np.var(noise.y - noise.X @ noise.coef)
+    assert 3.5 < ratio < 4.5
+    exact = make_ranking(5, 4, query_shift=0.0, signal_to_noise=np.inf, random_state=1)
+    np.testing.assert_allclose(exact.y, exact.X @ exact.coef)
+    assert signal.std() > 0
+
+
+def test_made_grades_and_sparse_features():
+    data = make_ranking(200, 10, 30, grades=4, density=0.2, random_state=0)
+    shares = np.bincount(data.y.astype(int)) / len(data.y)
+    np.testing.assert_allclose(shares, [0.5, 0.25, 0.125, 0.125], atol=0.02)
+    assert abs(data.X.nnz / (2000 * 30) - 0.2) < 0.01
+    again = make_ranking(200, 10, 30, grades=4, density=0.2, random_state=0)
+    assert (again.X != data.X).nnz == 0
+    for options in ({"n_items": (5, 2)}, {"grades": 1}, {"density": 2.0}, {"n_queries": 0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            make_ranking(**options)

@@ -4,7 +4,6 @@ import bz2
 import gzip
 import io
 import lzma
-import struct
 
 import numpy as np
 import pytest
@@ -16,38 +15,12 @@ from sklearn.datasets import load_svmlight_file
 import rankwise as rw
 from rankwise.datasets import make_ranking, read_letor, write_letor
 from rankwise.io import letor
-from rankwise.io.decimal import ASK_PYTHON, INFINITE, OK, POWERS, parse_decimal
+from tests.io.test_decimal import DECIMALS, bits_of
 
 
 def _read(text, **options):
     data = text if isinstance(text, bytes) else text.encode()
     return read_letor(io.BytesIO(data), **options)
-
-
-def _bits(number: float) -> int:
-    return struct.unpack("<Q", struct.pack("<d", number))[0]
-
-
-DECIMALS = st.one_of(
-    st.floats(allow_nan=False, allow_infinity=False).map(repr),
-    st.integers(-(10**25), 10**25).map(str),
-    st.from_regex(r"[+-]?[0-9]{1,21}\.[0-9]{0,21}([eE][+-]?[0-9]{1,3})?", fullmatch=True),
-    st.builds("{}e{}".format, st.integers(0, 2**64), st.integers(-360, 330)),
-    st.builds(lambda m, k: str((2 * m + 1) << k), st.integers(2**52, 2**53), st.integers(0, 10)),
-)
-
-
-@given(DECIMALS)
-def test_decimals_are_the_nearest_doubles(text):
-    data = np.frombuffer(text.encode(), dtype=np.uint8)
-    status, bits, end = parse_decimal(data, 0, len(data), POWERS)
-    assert end == len(data)
-    if status == OK:
-        assert int(bits) == _bits(float(text))
-    elif status == INFINITE:
-        assert abs(float(text)) == np.inf
-    else:
-        assert status == ASK_PYTHON
 
 
 @given(st.lists(st.lists(DECIMALS, min_size=1, max_size=4), min_size=1, max_size=6))
@@ -62,7 +35,7 @@ def test_values_are_python_floats_bit_for_bit(rows):
         return
     found = _read(text, dense=False)
     assert found.y.tolist() == [row[0] for row in expected]
-    assert [_bits(v) for v in found.X.data] == [_bits(v) for row in expected for v in row]
+    assert [bits_of(v) for v in found.X.data] == [bits_of(v) for row in expected for v in row]
 
 
 @pytest.mark.parametrize("part_bytes", [1, 200, 1 << 22])
@@ -153,17 +126,17 @@ BAD = {
     "1 :3": (1, 3, "feature number before ':'"),
     "1 -1:3": (1, 3, "feature number before ':'"),
     "1 5": (1, 3, "expected feature:value"),
-    "1 1:2 qid:3": (1, 7, "right after the score"),
-    "1 qid:1 qid:2": (1, 9, "right after the score"),
-    "1 qid: 1:2": (1, 3, "without a label"),
+    "1 1:2 qid:3": (1, 7, "directly after the score"),
+    "1 qid:1 qid:2": (1, 9, "directly after the score"),
+    "1 qid: 1:2": (1, 3, "qid: has no label"),
     "1 1:2\n1 qid:1 1:2": (1, 1, "no qid"),
     "1 qid:1 1:2\n1 1:2": (2, 1, "no qid"),
     "1 1:2 1:3": (1, 7, "twice"),
-    "1 2:1 1:2 2:3": (1, 1, "feature 2 comes twice"),
+    "1 2:1 1:2 2:3": (1, 1, "feature 2 occurs twice"),
     "1 1:1e999": (1, 5, "beyond the range"),
     "1e400": (1, 1, "beyond the range"),
-    "1 1000000000000000000:1": (1, 3, "beyond the largest"),
-    "1 2147483647:1": (1, 3, "beyond the largest"),
+    "1 1000000000000000000:1": (1, 3, "above the largest"),
+    "1 2147483647:1": (1, 3, "above the largest"),
     "1 # ü\n1 1:2 ü": (2, 7, "expected feature:value"),
     "1e-308 1:1.E400": (1, 10, "beyond the range"),
     "1 1:1e-320 2:x": (1, 14, "expected a number"),
@@ -206,20 +179,20 @@ def test_query_sizes_in_a_file_beside(tmp_path):
     assert read_letor(tmp_path / "rank.train.gz").qid.tolist() == [0, 0, 1]
     assert read_letor(tmp_path / "rank.train.gz", query_sizes=None).qid is None
     assert read_letor(tmp_path / "rank.train.gz", query_sizes=[1, 2]).qid.tolist() == [0, 1, 1]
-    with pytest.raises(ValueError, match="hold 4 items together, the data 3"):
+    with pytest.raises(ValueError, match="have 4 items, the data have 3"):
         read_letor(tmp_path / "rank.train.gz", query_sizes=[4])
     (tmp_path / "rank.train.query").write_text("2\nx\n")
     with pytest.raises(rw.ReadError, match=r"rank\.train\.query, line 2"):
         read_letor(tmp_path / "rank.train.gz")
-    with pytest.raises(ValueError, match="leave query_sizes out"):
+    with pytest.raises(ValueError, match="do not give query_sizes"):
         _read("1 qid:1 1:1", query_sizes=[1])
 
 
 @pytest.mark.parametrize(
     ("change", "reason"),
     [
-        ({"qid": ["a b"]}, "blank or #"),
-        ({"qid": [1, 2]}, "one entry an item"),
+        ({"qid": ["a b"]}, "blanks or #"),
+        ({"qid": [1, 2]}, "one entry per item"),
         ({"comments": ["two\nlines"]}, "one line"),
         ({"y": [np.inf]}, "y contains infinity"),
         ({"X": [[np.nan]]}, "X contains NaN"),

@@ -1,0 +1,201 @@
+"""Lists of preferences, edges and ratings: each line relates two objects, and may give values."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from sklearn.utils import Bunch
+
+from rankwise.exceptions import ReadError
+from rankwise.io import tables
+from rankwise.io.source import Readable, Source, read_source
+from rankwise.io.tables import Columns
+from rankwise.supervision.preferences import Preferences
+
+HEADERS = {
+    "winner": {"winner", "better", "preferred", "first"},
+    "loser": {"loser", "worse", "other", "second"},
+    "magnitude": {"magnitude", "margin"},
+    "weight": {"weight", "count"},
+    "row": {"row", "from", "source", "start", "u"},
+    "column": {"column", "col", "to", "target", "end", "v"},
+    "value": {"value", "y", "label", "score", "affinity"},
+    "user": {"user", "userid", "user_id", "query", "qid"},
+    "item": {"item", "itemid", "item_id", "movieid", "movie_id", "product", "id"},
+    "rating": {"rating", "score", "stars", "value"},
+    "timestamp": {"timestamp", "time", "date"},
+}
+"""The names, in lower case, by which a header line may call a column of each role."""
+UNUSED = " (unused)"
+
+Names = Sequence | np.ndarray
+
+
+def read_preferences(
+    path: Readable, *, items: Names | None = None, n_items: int | None = None
+) -> Preferences:
+    """Read lines `winner loser [magnitude [weight]]` as Preferences, O(bytes).
+
+    Columns are separated by blanks, tabs, commas, semicolons or ::. A header line is optional, and
+    may name the columns in any order. Lines that begin with # are comments. Items are row numbers
+    of X, from 0, or names, which need `items`.
+
+    Parameters
+    ----------
+    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
+    items : names of the rows of X, in order
+    n_items : number of rows of X; default len(items), or unknown
+    """
+    table = _read(path, ("winner", "loser"), ("magnitude", "weight"))
+    numbers = None if items is None else _numbered(items, "items")
+    winner, loser = (_rows(table, role, numbers, "items") for role in ("winner", "loser"))
+    if (winner == loser).any():
+        row = int(np.argmax(winner == loser))
+        raise table.error("an item cannot be preferred over itself.", row, "loser")
+    values = {}
+    for role, way_out in (
+        ("magnitude", "must be positive: swap winner and loser"),
+        ("weight", "is negative: leave the preference out"),
+    ):
+        if role in table.values:
+            values[role] = table.without_missing(role)
+            wrong = values[role] <= 0 if role == "magnitude" else values[role] < 0
+            if wrong.any():
+                row = int(np.argmax(wrong))
+                raise table.error(f"{table.values[role][row]!r} {way_out}.", row, role)
+    if n_items is None and items is not None:
+        n_items = len(items)
+    return Preferences(winner, loser, n_items=n_items, **values)
+
+
+def read_edges(
+    path: Readable,
+    *,
+    rows: Names | None = None,
+    columns: Names | None = None,
+    one_domain: bool = False,
+) -> Bunch:
+    """Read lines `row column [value]`, the labelled edges that ConditionalRanker learns from.
+
+    Separators, header line (row, column, value) and comments are as in `read_preferences`. Nodes
+    are row numbers from 0, or names. Names are numbered as in `rows` and `columns`; without these
+    they are numbered in sorted order.
+
+    Parameters
+    ----------
+    path : as in `read_preferences`
+    rows, columns : names of the row nodes and of the column nodes, in order
+    one_domain : whether both sides are the same nodes, with the same numbers
+
+    Returns
+    -------
+    Bunch of edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
+    their numbers, or None if the file has numbers
+    """
+    table = _read(path, ("row", "column"), ("value",))
+    if one_domain and columns is None:
+        columns = rows
+    labels = [table.labels(side) for side in ("row", "column")]
+    if one_domain and rows is None and any(each.dtype.kind != "i" for each in labels):
+        labels = [np.concatenate([each.astype(str) for each in labels])] * 2
+    edges, names = [], []
+    for side, given, found in zip(("row", "column"), (rows, columns), labels):
+        if given is None and found.dtype.kind != "i":
+            given = np.unique(found.astype(str))
+        names.append(None if given is None else np.asarray(given))
+        numbers = None if given is None else _numbered(given, f"{side}s")
+        edges.append(_rows(table, side, numbers, f"{side}s"))
+    y = table.without_missing("value") if "value" in table.values else None
+    return Bunch(edges=np.column_stack(edges), y=y, row_names=names[0], column_names=names[1])
+
+
+def read_ratings(path: Readable) -> Bunch:
+    """Read lines `user item rating [time]`; further columns are ignored.
+
+    Separators, header line (user, item, rating) and comments are as in `read_preferences`.
+
+    Returns
+    -------
+    Bunch of edges (q, 2), the numbers of user and item; y (q,) the ratings; user_names and
+    item_names in the order of their numbers, sorted: integers if all names are, else text
+    """
+    table = _read(path, ("user", "item", "rating"), ("timestamp",))
+    user_names, user = np.unique(table.labels("user"), return_inverse=True)
+    item_names, item = np.unique(table.labels("item"), return_inverse=True)
+    edges, y = np.column_stack([user, item]), table.without_missing("rating")
+    return Bunch(edges=edges, y=y, user_names=user_names, item_names=item_names)
+
+
+def _read(path: Readable, required: tuple[str, ...], optional: tuple[str, ...]) -> Columns:
+    """The columns under the names of their roles."""
+    source = read_source(path)
+    rows = [row for row in _split(source) if not row[1][0].startswith("#")]
+    if not rows:
+        raise ReadError("the file is empty.", source.name)
+    line, cells = rows[0]
+    names = _header(cells, required, optional)
+    if names is None:
+        names = [*required, *optional][: len(cells)]
+        if not len(required) <= len(cells) <= len(required) + len(optional):
+            form = " ".join(required) + "".join(f" [{role}]" for role in optional)
+            reason = f"expected {form}, but found {len(cells)} columns."
+            raise ReadError(reason, source.name, line)
+    else:
+        rows = rows[1:]
+        if absent := [role for role in required if role not in names]:
+            raise ReadError(f"no column is called {absent[0]!r}.", source.name, 1)
+        if not rows:
+            raise ReadError("the file has a header line but nothing else.", source.name)
+    return tables.columns_of(source.name, names, rows)
+
+
+def _split(source: Source) -> list[tables.Row]:
+    text = source.text()
+    first = next((x for x in text.splitlines() if x.strip() and x.strip()[0] != "#"), "")
+    if "::" in first or not any(mark in first for mark in tables.DELIMITERS):
+        return tables.split_words(text, "::" if "::" in first else None)
+    return tables.split_rows(source, max(tables.DELIMITERS, key=first.count))
+
+
+def _header(
+    cells: list[str], required: tuple[str, ...], optional: tuple[str, ...]
+) -> list[str] | None:
+    """The role of each column, or None if the first line is data.
+
+    Columns with unknown names take the required roles that no column has, in order.
+    """
+    names, left = [], [*required, *optional]
+    for cell in cells:
+        role = next((r for r in left if cell.lower() in HEADERS[r]), None)
+        if role is not None:
+            left.remove(role)
+        names.append(role or cell + UNUSED)
+    if len(left) == len(required + optional):
+        return None
+    unnamed = iter([role for role in left if role in required])
+    return [next(unnamed, name) if name.endswith(UNUSED) else name for name in names]
+
+
+def _numbered(names: Names, option: str) -> dict[str, int]:
+    numbers = {str(name): number for number, name in enumerate(names)}
+    if len(numbers) < len(names):
+        raise ValueError(f"{option} contains a name twice.")
+    return numbers
+
+
+def _rows(table: Columns, role: str, numbers: dict[str, int] | None, option: str) -> np.ndarray:
+    """Row numbers, from 0: the `numbers` of the names in a column, or the column as it is."""
+    cells = table.text(role).tolist()
+    rows = np.empty(len(cells), dtype=np.int64)
+    for row, cell in enumerate(cells):
+        if numbers is not None:
+            if cell not in numbers:
+                raise table.error(f"{cell[:40]!r} is not in {option}.", row, role)
+            rows[row] = numbers[cell]
+        elif tables.INTEGER.fullmatch(cell) and cell[0] != "-":
+            rows[row] = int(cell)
+        else:
+            reason = f"{cell[:40]!r} is not a row number, from 0; for names give {option}=."
+            raise table.error(reason, row, role)
+    return rows

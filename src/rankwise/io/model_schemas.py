@@ -1,0 +1,217 @@
+"""The classes that a model file may hold, and which of their attributes are written.
+
+A file names classes without their modules. The table below finds a class by its name, and imports
+it when a model of that class is saved or loaded: this module itself imports no learner. No other
+class is ever built from a file, and nothing in a file is executed.
+
+To make a learner saveable, add one line to `_MODELS`. If the class of a part is replaced, add one
+line to `LEGACY`, and older files still load.
+"""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from operator import attrgetter
+from typing import Any
+
+from rankwise.supervision.queries import Queries
+
+
+def imported(path: str) -> Any:
+    """The class or function of an import path "module:name"."""
+    module, _, name = path.partition(":")
+    return attrgetter(name)(importlib.import_module(module))
+
+
+@dataclass(frozen=True)
+class Schema:
+    """A class, given by its import path "module:Class"."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.path.partition(":")[2]
+
+    def imported(self) -> Any:
+        return imported(self.path)
+
+
+@dataclass(frozen=True)
+class Estimator(Schema):
+    """An estimator: its constructor arguments, public fitted attributes (`name_`) and private ones.
+
+    Parameters
+    ----------
+    model : private attributes that are always written
+    training : private attributes that are written with training_data=True only; without it they
+        are None after `load`, and methods which need them can say so
+    caches : private attributes that are never written, and None after `load`
+    kept_with : {"_a": "_b"} writes `_a`, one of `training`, without training data too if `_b` is
+        not None
+    older : "module:function" that turns the attributes of an older file into those of today
+    """
+
+    model: tuple[str, ...] = ()
+    training: tuple[str, ...] = ()
+    caches: tuple[str, ...] = ()
+    kept_with: Mapping[str, str] = field(default_factory=dict)
+    older: str = ""
+
+    def state(self, value: Any, training_data: bool) -> dict[str, Any]:
+        attributes = vars(value)
+        written = {*inspect.signature(type(value)).parameters, *self.model}
+        for name in self.training:
+            if training_data or attributes.get(self.kept_with.get(name, "")) is not None:
+                written.add(name)
+        return {k: v for k, v in attributes.items() if k in written or _is_fitted_name(k)}
+
+    def build(self, state: dict[str, Any]) -> Any:
+        cls = self.imported()
+        parameters = inspect.signature(cls).parameters
+        if self.older:
+            state = imported(self.older)(state)
+        allowed = {*parameters, *self.model, *self.training}
+        for name in state:
+            if name not in allowed and not _is_fitted_name(name):
+                raise ValueError(f"{self.name} has no attribute {name!r}")
+        # An older file may lack arguments that the constructor has today.
+        defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
+        absent = dict.fromkeys((*self.training, *self.caches))
+        return _with_attributes(cls, **{**defaults, **absent, **state})
+
+
+@dataclass(frozen=True)
+class Part(Schema):
+    """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`."""
+
+    fields: tuple[str, ...]
+    make: Callable[..., Any] | None = None
+
+    def state(self, value: Any, training_data: bool) -> dict[str, Any]:
+        return {name: getattr(value, name) for name in self.fields}
+
+    def build(self, state: dict[str, Any]) -> Any:
+        if state.keys() != set(self.fields):
+            raise ValueError(f"{self.name} must have exactly {', '.join(self.fields)}")
+        if self.make is not None:
+            return self.make(self.imported(), **state)
+        return self.imported()(**state)
+
+
+def _is_fitted_name(name: str) -> bool:
+    return (name.endswith("_") and not name.startswith("_")) or name == "_sklearn_output_config"
+
+
+def _checked_queries(cls: type[Queries], codes: Any, labels: Any) -> Queries:
+    if codes.dtype.kind not in "iu" or codes.ndim != 1 or labels.ndim != 1:
+        raise ValueError("its queries do not label items")
+    if len(codes) and not 0 <= codes.min() <= codes.max() < len(labels):
+        raise ValueError("one of its queries has no label")
+    return cls(codes, labels)
+
+
+def _with_options(cls: Any, name: str, options: dict[str, Any]) -> Any:
+    return cls(name, **options)
+
+
+def _reduced_space(cls: Any, map: Any) -> Any:
+    """An older file holds a KernelMap, which keeps its map in an attribute."""
+    return cls(getattr(map, "_map", map))
+
+
+def _with_attributes(cls: Any, /, **state: Any) -> Any:
+    value = object.__new__(cls)
+    vars(value).update(state)
+    return value
+
+
+_OLDER = "rankwise.learners.older_files"
+_ITEMS = ("_X", "_supervision")
+_SHAPE = ("_single_output", "_has_queries", "_X_basis")
+_SVM = ("_has_queries", "_X_basis", "_last")
+_QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_problem",)}
+_STREAM: dict[str, Any] = {"training": (*_ITEMS, "_space"), "kept_with": {"_space": "_moments"}}
+_NODES = ("_two_domains", "_has_relations", "_rows", "_columns")
+_MAP = (
+    *("kernel", "basis_index", "exact", "X_basis", "embedding", "K_MR", "scale", "eigenvalues"),
+    *("Q", "is_singular", "has_gap", "basis_to_features"),
+)
+_SCORES = ("Y", "queries", "weight")
+_PAIRS = ("preferences", "queries", "weight")
+_PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items")
+_NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
+_MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
+_SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
+_SPLITTERS = ("KFold", "GroupKFold", "LeaveOneGroupOut", "LeaveOneOut")
+_EDGE_SPLITTERS = ("EdgeSplit", "RowSplit", "ColumnSplit", "RowColumnSplit")
+
+# The models that `save` accepts.
+_MODELS = (
+    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), **_QUADRATIC),
+    Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
+    Estimator("rankwise:RankRLSCV", _SHAPE),
+    Estimator("rankwise:RankSVM", _SVM),
+    Estimator("rankwise:RankSVMCV", _SVM),
+    Estimator("rankwise:MPRank", (*_SHAPE, "_moments", "_told"), caches=("_problem",), **_STREAM),
+    Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
+    Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
+    Estimator("rankwise:RankBoost", ("_has_queries",)),
+    Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problems",)),
+    Estimator("rankwise:ConditionalRankerCV"),
+    Estimator("rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map"),
+    Estimator("rankwise.graphs:AllPathsVectorizer"),
+    Estimator("rankwise.applications.ppi:InteractionRanker"),
+    Estimator("rankwise.scaling:ItemScaler"),
+    Estimator("rankwise.workflow.trained_model:TrainedModel"),
+    Estimator("sklearn.pipeline:Pipeline"),
+    *(Estimator(f"sklearn.preprocessing:{name}") for name in _SCALERS),
+)
+# Attributes of models, and splitters, which keep their constructor arguments as estimators do.
+_PARTS: tuple[Estimator | Part, ...] = (
+    Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
+    Part("rankwise:Preferences", _PREFERENCES),
+    Part("rankwise.supervision.scored_items:ScoredItems", _SCORES),
+    Part("rankwise.supervision.compared_items:ComparedItems", _PAIRS),
+    Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
+    Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, _with_attributes),
+    Part("rankwise.spaces.nodes_and_edges:Nodes", _NODE_FIELDS),
+    Part("rankwise.spaces.space:ReducedSpace", ("map",), _reduced_space),
+    Part("rankwise.solvers.moments:CentredMoments", _MOMENTS, _with_attributes),
+    Part("rankwise.metrics.scorers:Scorer", ("name", "options"), _with_options),
+    *(Estimator(f"sklearn.model_selection:{name}") for name in _SPLITTERS),
+    *(Estimator(f"rankwise.selection:{name}") for name in _EDGE_SPLITTERS),
+)
+SCHEMAS: dict[str, Estimator | Part] = {schema.name: schema for schema in (*_MODELS, *_PARTS)}
+MODELS = [schema.name for schema in _MODELS]
+
+LEGACY: dict[str, Part] = {
+    "PointwiseScores": Part(f"{_OLDER}:scored_items", _SCORES),
+    "PairwiseScores": Part(f"{_OLDER}:scored_items", (*_SCORES, "loss", "ties", "by_query")),
+    "PairwisePreferences": Part(f"{_OLDER}:compared_items", (*_PAIRS, "loss", "by_query")),
+}
+"""Class names that only older files use: "OldName": Part("module:function", fields of the file).
+
+The function takes the fields by keyword, and returns the object that replaces the old one.
+"""
+
+
+def schema_of(value: object) -> Estimator | Part | None:
+    """The schema of the value's own class, not of a base class; None if there is none."""
+    schema = SCHEMAS.get(type(value).__name__)
+    return schema if schema is not None and schema.imported() is type(value) else None
+
+
+def schema_named(name: object) -> Estimator | Part:
+    """The schema for a class name in a file; a ValueError if that class may not be built."""
+    schema = (SCHEMAS.get(name) or LEGACY.get(name)) if isinstance(name, str) else None
+    if schema is None:
+        raise ValueError(f"{name!r} is not a class that this version of rankwise knows")
+    return schema
+
+
+def is_model(value: object) -> bool:
+    return type(value).__name__ in MODELS and schema_of(value) is not None

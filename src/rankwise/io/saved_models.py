@@ -1,0 +1,91 @@
+"""`save` and `load`: fitted models as files that hold no code."""
+
+from __future__ import annotations
+
+import os
+from typing import IO, Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.exceptions import ReadError
+from rankwise.io.atomic import write_atomically
+from rankwise.io.model_container import pack, unpack
+from rankwise.io.model_schemas import MODELS, is_model, schema_named, schema_of
+from rankwise.io.model_values import Decoder, Encoder, Unsaveable, as_dict
+from rankwise.io.source import read_raw
+
+
+def save(est: Any, path: str | os.PathLike, *, training_data: bool = False) -> None:
+    """Write a fitted learner, or a pipeline that ends in one, to a file that holds no code.
+
+    The file appears whole or not at all. The loaded model predicts the same bits. Methods that need
+    the training items (hold-outs, paths, `pairwise_loo`, bounds, `partial_fit` after `fit`) work
+    after loading only with training_data=True, which writes the items and their scores too. Linear
+    models and reduced sets made by `partial_fit` keep their sums, and continue without the items.
+    A file can hold all learners of rankwise, KernelMap, Pipeline, and scikit-learn's
+    StandardScaler, MinMaxScaler, MaxAbsScaler, RobustScaler and Normalizer.
+
+    Anything else is a ValueError: other estimators, and a kernel, scorer or splitter that is code
+    of your own (use the name of a kernel, kernel="precomputed", or set_params before saving).
+    """
+    if hasattr(est, "to_local"):  # fitted on a cluster
+        est = est.to_local()
+    if not is_model(est):
+        raise ValueError(_unsaveable(est, "the model"))
+    check_is_fitted(est)
+
+    def encode_object(encoder: Encoder, value: Any, where: str, depth: int) -> dict:
+        schema = schema_of(value)
+        if schema is None:
+            raise Unsaveable(_unsaveable(value, where))
+        prefix = "" if where == "the model" else f"{where}."
+        fields = schema.state(value, training_data).items()
+        state = {k: encoder.encode(v, f"{prefix}{k}", depth + 1) for k, v in fields}
+        return {"is": schema.name, "state": state}
+
+    encoder = Encoder(encode_object)
+    tree = encoder.encode(est, "the model")
+    write_atomically(path, pack(tree, encoder.tensors))
+
+
+def load(path: str | os.PathLike | IO) -> Any:
+    """The model that `save` wrote to a path, "-" for standard input, or an open binary file.
+
+    `load` builds only the classes that `save` knows, from numbers and text: no code in the file is
+    executed, whoever wrote it. A file that is cut short, altered or foreign is a ReadError that
+    says why.
+    """
+    source = read_raw(path)
+    contents = unpack(source.data, source.name)
+
+    def decode_object(decoder: Decoder, node: dict, depth: int) -> Any:
+        schema = schema_named(node.get("is"))
+        fields = as_dict(node.get("state")).items()
+        return schema.build({k: decoder.decode(v, depth + 1) for k, v in fields})
+
+    try:
+        model = Decoder(contents.tensors, decode_object).decode(contents.model)
+        if not is_model(model):
+            raise ValueError("it holds no model")
+        check_is_fitted(model)
+    except (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError) as error:
+        version = str(contents.versions.get("rankwise"))[:40]
+        raise ReadError(f"written by rankwise {version}, but {error}.", source.name) from error
+    return model
+
+
+def _unsaveable(value: Any, where: str) -> str:
+    """Why a value cannot be saved, and the way out."""
+    name = type(value).__name__
+    if callable(value) and not hasattr(value, "fit"):
+        return (
+            f"{where} is a {name} of your own, and a model file holds no code. For a kernel use "
+            'one of its names, or kernel="precomputed" with the matrix computed by you; else '
+            "choose a named option with set_params before saving."
+        )
+    way_out = f"it can hold {', '.join(MODELS)}"
+    if hasattr(value, "best_estimator_"):
+        way_out = "save its best_estimator_ instead"
+    elif not hasattr(value, "fit"):
+        way_out = "give a number, text, array or named option with set_params before saving"
+    return f"{where} is a {name}, which a model file cannot hold: {way_out}."

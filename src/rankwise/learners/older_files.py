@@ -1,0 +1,35 @@
+"""What model files of earlier versions hold, turned into the objects of today.
+
+rankwise.io.model_schemas names these functions by their import path.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nystrom_map import NystromMap
+from rankwise.supervision.compared_items import ComparedItems
+from rankwise.supervision.scored_items import ScoredItems
+
+
+def scored_items(Y: Any, queries: Any, weight: Any, **_: Any) -> ScoredItems:
+    """The loss, which older files hold too, is an argument of the learner."""
+    return ScoredItems(Y, queries, weight)
+
+
+def compared_items(preferences: Any, queries: Any, weight: Any, **_: Any) -> ComparedItems:
+    return ComparedItems(preferences, queries, weight)
+
+
+def kernel_map(state: dict[str, Any]) -> dict[str, Any]:
+    """Older files hold the parts of the map as attributes of KernelMap."""
+    if "_map" in state:
+        return state
+    own = {name: value for name, value in state.items() if not name.startswith("_")}
+    parameters = (own[name] for name in ("kernel", "gamma", "degree", "coef0"))
+    map = NystromMap(Kernel(*parameters), own["basis_index_"], exact=own["basis"] is None)
+    map.embedding = own.pop("embedding_")
+    for name in state.keys() - own.keys() - {"embedding_"}:
+        setattr(map, name.removeprefix("_"), state[name])
+    return {**own, "_map": map}
