@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test lint bench papers docs clean
+.PHONY: demo test test-fast lint bench papers docs clean
 
 .venv/.ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -19,10 +19,16 @@ demo: .venv/.ready
 test: .venv/.ready
 	$(BIN)/python -m pytest -n 2
 
+# The inner loop, under a minute: the rooms of the objective, without clusters, pages and processes.
+FAST := contracts supervision losses spaces solvers holdout model_selection metrics numerics
+test-fast: .venv/.ready
+	$(BIN)/python -m pytest -n 2 -m "not slow" $(addprefix tests/,$(FAST))
+
 lint: .venv/.lint
 	$(BIN)/ruff check src tests benchmarks examples docs/_hooks
 	$(BIN)/ruff format --check src tests benchmarks examples docs/_hooks
 	$(BIN)/mypy
+	$(BIN)/lint-imports
 
 bench: .venv/.ready
 	$(BIN)/python -m benchmarks.speed

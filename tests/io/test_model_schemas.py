@@ -71,8 +71,12 @@ def test_old_parts_are_built_by_what_replaced_them(monkeypatch):
         rw.load(io.BytesIO(forged({"model": {"is": "RankRLS", "state": state}}, arrays)))
 
 
+def renamed(state):
+    return {name.replace("_old", "_new"): value for name, value in state.items()}
+
+
 def test_old_names_of_attributes_and_missing_arguments():
-    schema = Estimator("rankwise:RankRLS", ("_new",), ("_X",), renamed={"_old": "_new"})
+    schema = Estimator("rankwise:RankRLS", ("_new",), ("_X",), older=f"{__name__}:renamed")
     model = schema.build({"alpha": 3.0, "_old": 5, "coef_": np.ones(2)})
     assert (model.alpha, model.ties) == (3.0, "keep")
     assert (vars(model)["_new"], vars(model)["_X"]) == (5, None)
