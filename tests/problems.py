@@ -3,9 +3,8 @@
 import numpy as np
 
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
-from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ComparedItems, ScoredItems
 
 
 def scored(y, qid=None, weight=None) -> ScoredItems:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 import sys
 import tempfile
 from collections.abc import Callable
@@ -58,7 +60,8 @@ def fits() -> dict[str, Callable[[], object]]:
         from rankwise.cli import main
 
         arguments = ["train", str(table), "--target", "score", "--query", "query"]
-        main([*arguments, "-o", str(folder / "model"), "--quiet"], standalone_mode=False)
+        with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(io.StringIO()):
+            main([*arguments, "-o", str(folder / "model")], standalone_mode=False)
 
     return {
         "RankRLS rbf": lambda: RankRLS(kernel="rbf").fit(X, y),

@@ -11,7 +11,7 @@ from rankwise.losses.losses_by_name import hinge_risks
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import build_space
-from rankwise.supervision.scored_items import pairs_within
+from rankwise.supervision.supervision import pairs_within
 from tests.problems import scored
 
 RNG = np.random.default_rng(4)

@@ -13,7 +13,7 @@ from numpy.testing import assert_allclose
 from rankwise import RLS, Preferences, RankRLS, RankRLSCV
 from rankwise.losses.losses_by_name import QUADRATIC_LOSSES, quadratic_loss
 from rankwise.losses.quadratic_loss import PointwiseLoss
-from rankwise.supervision.scored_items import pairs_within
+from rankwise.supervision.supervision import pairs_within
 from tests import reference
 from tests.problems import compared, scored
 

@@ -14,8 +14,8 @@ from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.spectral import SpectralSolver
-from rankwise.spaces.item_matrix import Features, Gram
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.space import Features, Gram
 from tests.problems import scored
 
 RNG = np.random.default_rng(3)

@@ -6,9 +6,8 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
-from rankwise.spaces.item_matrix import Features, Gram
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import build_space
+from rankwise.spaces.space import Features, Gram, build_space
 
 RNG = np.random.default_rng(2)
 X, NEW = RNG.normal(size=(15, 4)), RNG.normal(size=(6, 4))

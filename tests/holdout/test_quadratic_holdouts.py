@@ -7,7 +7,7 @@ import pytest
 
 from rankwise import RLS, Preferences, RankRLS
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.scored_items import ScoredItems, pairs_within
+from rankwise.supervision.supervision import ScoredItems, pairs_within
 
 M = 12
 COSTS = {

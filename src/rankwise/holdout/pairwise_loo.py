@@ -17,8 +17,8 @@ from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.holdout.quadratic_problem import QuadraticProblem
 from rankwise.holdout.small_holdouts import PAIRS_AT_ONCE, SmallHoldouts
 from rankwise.losses.epsilon_insensitive import pair_normaliser
-from rankwise.losses.score_laplacian import ScoreLaplacian
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.losses.laplacian import ScoreLaplacian
+from rankwise.supervision.supervision import ScoredItems
 
 
 def pairwise_loo_costs(

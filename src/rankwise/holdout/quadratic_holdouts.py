@@ -8,7 +8,7 @@ queries, or any items of a pointwise loss), removing them is leave-block-out of 
     f_U⁻ = f_U − P_U D B_Uᵀ (J − H)_UU⁻¹ e_U ,     e = β − B D c               O(|U|³ + |U|² r)
 
 Some items of a single query with all its pairs: the query is ridge regression with an intercept,
-which they leave by the same formula at another λ (see rankwise.losses.holdout_rules.FreeRows).
+which they leave by the same formula at another λ (see rankwise.losses.quadratic_loss.FreeRows).
 
 All other cases: the touched queries T leave first, which gives a posterior over their scores, mean
 and covariance. The problem of the items of T that stay is then solved on that posterior, O(|T|³).
@@ -25,11 +25,10 @@ from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smal
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
-from rankwise.losses.holdout_rules import FreeRows
 from rankwise.losses.laplacian import RowLaplacian
-from rankwise.losses.quadratic_loss import QuadraticLoss
+from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss
 from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
-from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
+from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.supervision.supervision import Supervision
 
 

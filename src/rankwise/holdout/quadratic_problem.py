@@ -16,10 +16,9 @@ from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.spectral import PrimalSpectrum
-from rankwise.spaces.item_matrix import Features, ItemMatrix
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis
-from rankwise.spaces.space import LinearSpace, Space, build_space
+from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, build_space
 from rankwise.supervision.supervision import Supervision
 
 SOLVERS = {
@@ -79,15 +78,11 @@ class QuadraticProblem(HeldOut):
         space = self.space
         if self.uses_cg:  # a decomposition is asked for after all: take the cheaper side
             space = build_space(self.X, self.kernel)
-        return [
-            (
-                columns,
-                QuadraticHoldouts(
-                    space.matrix, self.supervision.select_outputs(columns), self.loss
-                ),
-            )
-            for columns in self.loss.output_groups(self.supervision)
-        ]
+        parts = []
+        for columns in self.loss.output_groups(self.supervision):
+            told = self.supervision.select_outputs(columns)
+            parts.append((columns, QuadraticHoldouts(space.matrix, told, self.loss)))
+        return parts
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
         """compute(part) for each group of outputs, joined along the last axis."""

@@ -12,8 +12,7 @@ from rankwise.losses.risk import NoPreference, Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.solver import Solution
-from rankwise.spaces.item_matrix import Features
-from rankwise.spaces.space import ReducedSpace, Space
+from rankwise.spaces.space import Features, ReducedSpace, Space
 from rankwise.supervision.supervision import Supervision
 
 SolvePath = Callable[[Matrix, Risk, np.ndarray], Sequence[Solution]]

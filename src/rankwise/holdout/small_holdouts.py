@@ -20,11 +20,11 @@ from rankwise.holdout.pair_systems import (
     solve_pairs,
 )
 from rankwise.holdout.tie_free import TieFreeQuery
-from rankwise.losses.holdout_rules import FreeRows, TieFreeRows, by_kind
-from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.losses.laplacian import ScoreLaplacian
+from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
 from rankwise.solvers.spectral import Spectrum
 from rankwise.spaces.basis_removal import BasisRemoval
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ScoredItems
 
 if TYPE_CHECKING:
     from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.linalg
 
 from rankwise.holdout.pair_systems import RowSystem, solve_pairs
-from rankwise.losses.holdout_rules import TieFreeRows, by_kind
+from rankwise.losses.quadratic_loss import TieFreeRows, by_kind
 
 SLACK = 1e-3
 """Share of the noise 1/d below which the own direction of a class counts as lost."""

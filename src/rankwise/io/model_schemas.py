@@ -174,8 +174,8 @@ _MODELS = (
 _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
     Part("rankwise:Preferences", _PREFERENCES),
-    Part("rankwise.supervision.scored_items:ScoredItems", _SCORES),
-    Part("rankwise.supervision.compared_items:ComparedItems", _PAIRS),
+    Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
+    Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
     Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, _with_attributes),
     Part("rankwise.spaces.nodes_and_edges:Nodes", _NODE_FIELDS),

@@ -17,7 +17,7 @@ from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution
 from rankwise.spaces.kernels import Kernel
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_positive
 
 BLOCK = 256

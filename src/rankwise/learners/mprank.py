@@ -19,7 +19,7 @@ from rankwise.spaces.definiteness import check_gram
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import LinearSpace, ReducedSpace, Representation
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_choice, check_items, check_positive, check_scores
 
 SOLVERS = {

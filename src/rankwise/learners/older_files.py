@@ -9,8 +9,7 @@ from typing import Any
 
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap
-from rankwise.supervision.compared_items import ComparedItems
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ComparedItems, ScoredItems
 
 
 def scored_items(Y: Any, queries: Any, weight: Any, **_: Any) -> ScoredItems:

@@ -12,8 +12,7 @@ from rankwise.holdout.quadratic_problem import SOLVERS, QuadraticProblem
 from rankwise.learners.ranker import MultiOutputRanker, check_max_iter
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.spaces.kernels import Kernel
-from rankwise.supervision.scored_items import pairs_within
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import Supervision, pairs_within
 from rankwise.validation import (
     check_alphas,
     check_choice,
@@ -35,25 +34,19 @@ class QuadraticLearner(MultiOutputRanker):
     def _supervise(self, m: int, y, qid, sample_weight, preferences) -> tuple[Supervision, bool]:
         """What the learner is told, checked, and whether there is a single output."""
 
-    def _check_parameters(self) -> None:
+    def _checked_pieces(self) -> tuple[QuadraticLoss, Kernel]:
+        """The loss and the kernel of the constructor's arguments, all of which are checked."""
         check_positive("tol", self.tol)
         check_max_iter(self.max_iter)
         check_choice("solver", self.solver, SOLVERS)
-        Kernel.of(self)
-        self._quadratic_loss()
+        return self._quadratic_loss(), Kernel.of(self)
 
-    def _problem_of(self, X, supervision: Supervision, basis) -> QuadraticProblem:
-        return QuadraticProblem(
-            X,
-            supervision,
-            self._quadratic_loss(),
-            Kernel.of(self),
-            basis=basis,
-            random_state=self.random_state,
-            solver=self.solver,
-            tol=self.tol,
-            max_iter=self.max_iter,
-        )
+    def _problem_of(
+        self, X, supervision: Supervision, basis, loss: QuadraticLoss, kernel: Kernel
+    ) -> QuadraticProblem:
+        settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
+        settings |= {"basis": basis, "random_state": self.random_state}
+        return QuadraticProblem(X, supervision, loss, kernel, **settings)
 
     def hold_outs(
         self, X, y=None, *, qid=None, sample_weight=None, preferences=None
@@ -68,19 +61,19 @@ class QuadraticLearner(MultiOutputRanker):
         self, X, y, qid, sample_weight, preferences
     ) -> tuple[QuadraticProblem, bool]:
         """The problem of a training set, and whether there is a single output."""
-        self._check_parameters()
+        pieces = self._checked_pieces()
         X = check_items(self, X, reset=True)
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
-        return self._problem_of(X, supervision, self.basis), single
+        return self._problem_of(X, supervision, self.basis, *pieces), single
 
 
 class QuadraticRanker(QuadraticLearner):
     """A quadratic learner with a given alpha, its path and its hold-outs."""
 
-    def _check_parameters(self) -> None:
+    def _checked_pieces(self) -> tuple[QuadraticLoss, Kernel]:
         check_positive("alpha", self.alpha)
-        super()._check_parameters()
+        return super()._checked_pieces()
 
     def _fit(self, X, y, qid, sample_weight, preferences=None):
         """Solve for alpha and set the fitted attributes."""
@@ -101,7 +94,8 @@ class QuadraticRanker(QuadraticLearner):
                 "keeps sums only, and rankwise.save keeps items with training_data=True only."
             )
         if self._problem is None:
-            self._problem = self._problem_of(self._X, self._supervision, self._basis)
+            told = (self._X, self._supervision, self._basis)
+            self._problem = self._problem_of(*told, *self._checked_pieces())
         return self._problem
 
     def path(self, alphas) -> np.ndarray:

@@ -12,11 +12,9 @@ from rankwise.losses.pair_losses import PairLoss
 from rankwise.losses.quadratic_loss import PointwiseLoss
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import LinearSpace
-from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.scored_items import ScoredItems
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 from rankwise.validation import check_items, check_weights
 
 
@@ -146,7 +144,7 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         Keeps the n × n sums XᵀLX and XᵀLy, O(m n² + n³) per call. Without qid each call is one
         query. A query seen before is refused, because its pairs with the earlier items are lost.
         """
-        self._check_parameters()
+        loss, _ = self._checked_pieces()
         first = not hasattr(self, "coef_")
         X = check_items(self, X, reset=first)
         supervision, single = self._scored_items(X.shape[0], y, qid, sample_weight)
@@ -160,7 +158,7 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         k = supervision.n_outputs
         if sums is not None and (sums[1].shape[1] != k or single != self._single_output):
             raise ValueError(f"y must keep the shape of its {sums[1].shape[1]} outputs.")
-        G, moments = self._quadratic_loss().normal_equations(X, supervision)
+        G, moments = loss.normal_equations(X, supervision)
         if sums is not None:
             G, moments = [old + more for old, more in zip(sums[0], G)], sums[1] + moments
         self._accumulated = (G, moments, seen | new)

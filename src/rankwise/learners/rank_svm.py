@@ -13,10 +13,9 @@ from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.solver import Solution
 from rankwise.spaces.kernels import Kernel
-from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_choice, check_items, check_positive
 
 SOLVERS: dict[str, type[BundleSolver] | type[NewtonSolver] | None] = {

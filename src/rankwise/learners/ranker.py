@@ -16,7 +16,7 @@ from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Representation, Space
 from rankwise.supervision.queries import Queries, check_scored_queries
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_items, check_scores, check_weights
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
-from rankwise.supervision.compared_items import ComparedItems
 from rankwise.supervision.queries import Queries
+from rankwise.supervision.supervision import ComparedItems
 
 
 class ScoreRisk(Risk):

@@ -7,14 +7,20 @@ which costs O(m) for each column where the graph has structure.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from functools import cached_property, partial
 
 import numpy as np
 from scipy import sparse
 
-from rankwise.losses.half_rows import HalfRows
+from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.threads import one_blas_thread, over_ranges, run
+from rankwise.numerics.tiles import transpose_in_place
+from rankwise.supervision.queries import Queries
+
+CHUNK_BYTES = 4e6
+PARTS = 16
 
 
 class Laplacian(ABC):
@@ -165,3 +171,201 @@ class PointLaplacian(RowLaplacian):
             return np.asarray((A.T @ A).todense()), np.asarray(F.T @ target.b)
         A = F if unit else self.factor(F)
         return A.T @ A, A.T @ target.beta
+
+
+class ScoreLaplacian(RowLaplacian):
+    """Pairs of a query that fall in different tie classes; pair (i, j) weighs c_q v_i v_j.
+
+    With V_q and V_k the total weights of a query and of a tie class, and D = diag(v):
+
+        L = D^½ [ Σ_k c (V_q − V_k) E_k  +  c V_q (P_q − û û ᵀ) ] D^½
+
+    Here P_q projects on the span of the vectors √v of the classes, û is √v of the query with norm
+    1, and E_k projects on the rest of class k. The Laplacian of a complete multipartite graph has
+    the eigenvalue V_q − V_k inside a class and V_q between classes, so R = D^½ [...]^½ is known in
+    closed form and costs O(m) to apply. If ties are kept, every class has one item:
+    L = ⊕ c (V D − v vᵀ), equation 25 of Pahikkala et al. (2009).
+    """
+
+    def __init__(
+        self,
+        order: np.ndarray,
+        class_starts: np.ndarray,
+        query_classes: np.ndarray,
+        weight: np.ndarray,
+        scale: np.ndarray,
+    ):
+        """The arrays of TieClasses, the weights v of the items, and the scales c of the queries."""
+        self.order = order
+        self.class_starts = class_starts
+        self.query_classes = query_classes
+        self.weight = weight
+        self.scale = scale
+        self.root_weight = np.sqrt(weight)
+        ordered = weight[order]
+        self.class_weight = np.add.reduceat(ordered, class_starts[:-1])
+        self.query_weight = np.add.reduceat(ordered, self.query_starts[:-1])
+        self._ones = np.ones(len(weight))
+
+    @classmethod
+    def keeping_ties(
+        cls, queries: Queries, weight: np.ndarray, scale: np.ndarray
+    ) -> ScoreLaplacian:
+        items = np.arange(queries.n_items + 1)
+        return cls(queries.order, items, queries.starts, weight, scale)
+
+    @property
+    def n_items(self) -> int:
+        return len(self.weight)
+
+    @cached_property
+    def query_starts(self) -> np.ndarray:
+        return self.class_starts[self.query_classes]
+
+    @cached_property
+    def _query_of_item(self) -> np.ndarray:
+        query = np.empty(len(self.order), dtype=np.intp)
+        query[self.order] = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
+        return query
+
+    @cached_property
+    def _position(self) -> np.ndarray:
+        """The position of each item in `order`."""
+        position = np.empty(len(self.order), dtype=np.intp)
+        position[self.order] = np.arange(len(position))
+        return position
+
+    def take(self, items: np.ndarray) -> ScoreLaplacian:
+        """The Laplacian of whole queries; they are numbered in the order of their first items."""
+        queries, first, member = np.unique(
+            self._query_of_item[items], return_index=True, return_inverse=True
+        )
+        appearance = np.argsort(first)
+        queries = queries[appearance]
+        n_classes = np.diff(self.query_classes)[queries]
+        skipped = np.repeat(
+            self.query_classes[queries] - (np.cumsum(n_classes) - n_classes), n_classes
+        )
+        sizes = np.diff(self.class_starts)[skipped + np.arange(len(skipped))]
+        order = np.lexsort((self._position[items], np.argsort(appearance)[member]))
+        starts = (order, _starts(sizes), _starts(n_classes))
+        return ScoreLaplacian(*starts, self.weight[items], self.scale[queries])
+
+    @property
+    def stiffness(self) -> np.ndarray:
+        """c_q V_q, the eigenvalue of each query's block between its classes."""
+        return self.scale * self.query_weight
+
+    @property
+    def row_scale(self) -> float:
+        """√(c V v) of a single query with equal weights: R's space against that of the scores."""
+        return float(np.sqrt(self.stiffness[0]) * self.root_weight[0])
+
+    def _half_rows(self, before: np.ndarray, after: np.ndarray) -> HalfRows:
+        classes = (self.class_starts, self.query_classes, self.class_weight, self.query_weight)
+        return HalfRows(before, after, self.root_weight, self.order, *classes, self.scale)
+
+    @property
+    def transposed(self) -> HalfRows:
+        return self._half_rows(self.root_weight, self._ones)
+
+    def factor(self, Y: np.ndarray) -> np.ndarray:
+        return self._apply_half(Y, self._half_rows(self._ones, self.root_weight))
+
+    def factor_t(self, X: np.ndarray) -> np.ndarray:
+        """Rᵀ X: the rows are centred by query and scaled."""
+        return self._apply_half(X, self.transposed)
+
+    def closed(self, groups: Sequence[np.ndarray]) -> np.ndarray:
+        sizes = np.array([len(items) for items in groups])
+        queries = self._query_of_item[np.concatenate(groups)]
+        starts = np.cumsum(sizes) - sizes
+        first, last = (f.reduceat(queries, starts) for f in (np.minimum, np.maximum))
+        closed = (first == last) & (sizes == np.diff(self.query_starts)[first])
+        for i in np.flatnonzero(first != last):
+            closed[i] = len(self.closure(groups[int(i)])) == sizes[i]
+        return closed
+
+    def closure(self, items: np.ndarray) -> np.ndarray:
+        touched = np.unique(self._query_of_item[items])
+        starts, stops = self.query_starts[touched], self.query_starts[touched + 1]
+        if (stops - starts).sum() == len(items):
+            return np.sort(items)
+        return np.sort(np.concatenate([self.order[a:b] for a, b in zip(starts, stops)]))
+
+    def sandwich(self, K: np.ndarray) -> np.ndarray:
+        """Rᵀ K R; it needs one matrix of the size of K beside K."""
+        A = self.factor_t(K)
+        transpose_in_place(A)
+        return self._apply_half(A, self.transposed, A)
+
+    def _apply_half(
+        self, X: np.ndarray, operator: HalfRows, out: np.ndarray | None = None
+    ) -> np.ndarray:
+        Z = np.ascontiguousarray(X.reshape(len(X), -1), dtype=np.float64)
+        written = np.empty_like(Z) if out is None else out
+        n_queries, columns = len(self.scale), Z.shape[1]
+        by_query = n_queries >= 4
+
+        def task(low: int, high: int) -> None:
+            span = Span(low, high, 0, columns) if by_query else Span(0, n_queries, low, high)
+            half_rows(Z, operator, span, 0, -1, written)
+
+        over_ranges(task, n_queries if by_query else columns, work=Z.size)
+        return written.reshape(X.shape)
+
+    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        """FᵀLF and Fᵀb in O(m n²) time and O(n²) extra memory."""
+        if sparse.issparse(F):
+            return self._sparse_gram(F), np.asarray(F.T @ target.b)
+        F, beta = np.ascontiguousarray(F), target.beta
+        rows = min(int(CHUNK_BYTES / (8 * max(F.shape[1], 1))), len(F) // PARTS)
+        chunks = np.array(list(_query_chunks(self.query_starts, rows)))
+        with one_blas_thread():
+            parts = np.array_split(chunks, min(PARTS, len(chunks)))
+            sums = run([partial(self._gram_of_chunks, F, beta, part) for part in parts])
+        return sum(G for G, _ in sums), sum(moments for _, moments in sums)
+
+    def _gram_of_chunks(
+        self, F: np.ndarray, beta: np.ndarray, chunks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        n = F.shape[1]
+        G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
+        bounds = self.query_starts[chunks]
+        buffer = np.empty((int(np.diff(bounds).max()), n))
+        for (low, high), (start, stop) in zip(chunks, bounds):
+            A = buffer[: stop - start]
+            half_rows(F, self.transposed, Span(low, high, 0, n), 0, start, A)
+            G += A.T @ A
+            moments += A.T @ beta[self.order[start:stop]]
+        return G, moments
+
+    def _sparse_gram(self, F: Matrix) -> np.ndarray:
+        """The sparse rows are never centred: the means of queries and classes are corrections."""
+        class_sizes = np.diff(self.class_starts)
+        classes = np.repeat(np.arange(len(class_sizes)), class_sizes)
+        queries = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))
+        v, tied = self.weight[self.order], class_sizes[classes] > 1
+        own_class = np.where(tied, self.class_weight[classes], 0.0)
+        diagonal = self.scale[queries] * v * (self.query_weight[queries] - own_class)
+        rows = F[self.order]
+        G = rows.T @ sparse.diags_array(diagonal) @ rows
+        for groups, factor, sign in ((queries, v, -1.0), (classes, v * tied, 1.0)):
+            root = np.sqrt(self.scale[queries]) * factor
+            sums = sparse.csr_array((root, (groups, np.arange(len(v))))) @ rows
+            G = G + sign * (sums.T @ sums)
+        return np.asarray(G.todense())
+
+
+def _starts(sizes: np.ndarray) -> np.ndarray:
+    return np.concatenate(([0], np.cumsum(sizes)))
+
+
+def _query_chunks(starts: np.ndarray, rows: int) -> Iterator[tuple[int, int]]:
+    """Ranges of whole queries that hold about `rows` items each, and no fewer than 256."""
+    low, rows = 0, max(rows, 256)
+    while low < len(starts) - 1:
+        high = int(np.searchsorted(starts, starts[low] + rows, side="right")) - 1
+        high = max(high, low + 1)
+        yield low, high
+        low = high

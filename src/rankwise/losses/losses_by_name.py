@@ -21,9 +21,7 @@ from rankwise.losses.pair_losses import (
     UnitLoss,
 )
 from rankwise.losses.risk import NoPreference, Risk
-from rankwise.supervision.compared_items import ComparedItems
-from rankwise.supervision.scored_items import ScoredItems
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 from rankwise.validation import check_choice
 
 QUADRATIC_LOSSES: dict[str, type[PairLoss]] = {

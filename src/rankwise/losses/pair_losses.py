@@ -16,14 +16,16 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.losses.graph_laplacian import GraphLaplacian
-from rankwise.losses.holdout_rules import FreeRows, HoldoutRule, TieFreeRows
-from rankwise.losses.laplacian import Target
-from rankwise.losses.quadratic_loss import Quadratic, QuadraticLoss
-from rankwise.losses.score_laplacian import ScoreLaplacian
+from rankwise.losses.laplacian import ScoreLaplacian, Target
+from rankwise.losses.quadratic_loss import (
+    FreeRows,
+    HoldoutRule,
+    Quadratic,
+    QuadraticLoss,
+    TieFreeRows,
+)
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.supervision.compared_items import ComparedItems
-from rankwise.supervision.scored_items import ScoredItems
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 
 NEAR_TIE = 1e-6
 """The smallest difference, as a share of the largest, that the relative loss accepts."""

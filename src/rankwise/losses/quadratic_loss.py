@@ -2,20 +2,23 @@
 
 The built-in losses over pairs are in `pair_losses`, the pointwise one is here. A loss of your own
 needs only `pairs` (see `pair_losses.OwnLoss`) or, for full control, a subclass of QuadraticLoss.
+
+A hold-out rule describes the problem that is left without one or two items as a ridge problem
+whose rows are the items, so that items leave it as rows do. All hold-outs of the same kind leave
+the same ridge problem behind. `rankwise.holdout.small_holdouts` applies the rules.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.losses.holdout_rules import FreeRows, HoldoutRule
 from rankwise.losses.laplacian import Laplacian, PointLaplacian, Target
 from rankwise.numerics.arrays import Matrix
-from rankwise.supervision.scored_items import ScoredItems
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ScoredItems, Supervision
 
 
 @dataclass(frozen=True)
@@ -26,6 +29,78 @@ class Quadratic:
     target: Target
 
     offers = frozenset({"quadratic"})
+
+
+def by_kind(kind: np.ndarray) -> list[np.ndarray]:
+    """The positions of each distinct number in `kind`, in O(p log p)."""
+    order, sizes = np.argsort(kind, kind="stable"), np.bincount(kind)
+    return [part for part in np.split(order, np.cumsum(sizes)[:-1]) if len(part)]
+
+
+class HoldoutRule:
+    """Base of the rules that rankwise.holdout knows how to apply."""
+
+
+@dataclass(frozen=True)
+class FreeRows(HoldoutRule):
+    """Items leave one by one, as rows of a ridge problem whose decomposition is known.
+
+    Pointwise losses: the λ of the problem stays. A single query with all its pairs (`centred`):
+    the problem is ridge regression with an unpenalised intercept at λ/(c V), V being the total
+    weight and c the scale of the query, so after items left it is the same problem at
+    λ c V/(c⁻ V⁻). `normalised` says that c is one over the weight of all pairs.
+    """
+
+    weight: np.ndarray
+    centred: bool = False
+    normalised: bool = False
+
+    @property
+    def centre(self) -> np.ndarray | None:
+        """û: √v with norm 1, the one direction that the L of a single query ignores."""
+        return np.sqrt(self.weight / self.weight.sum()) if self.centred else None
+
+    def kinds(self, held: np.ndarray) -> np.ndarray:
+        """(p,) equal numbers for hold-outs (p, u) that remove the same weights."""
+        if not self.centred or np.ptp(self.weight) == 0:
+            return np.zeros(len(held), dtype=int)
+        removed = np.sort(self.weight[held], axis=1)
+        return np.unique(removed, axis=0, return_inverse=True)[1].ravel()
+
+    def leaves_nothing(self, items: np.ndarray) -> bool:
+        """Whether no item, or in a single query no pair, stays to learn from."""
+        if len(items) == len(self.weight):
+            return True
+        return self.centred and int(np.count_nonzero(np.delete(self.weight, items))) < 2
+
+    def alpha_factor(self, items: np.ndarray) -> float:
+        """c V/(c⁻ V⁻): the factor of λ when `items` leave."""
+        if not self.centred:
+            return 1.0
+        left = np.delete(self.weight, items)
+        factor = self.weight.sum() / left.sum()
+        if self.normalised:
+            pairs, pairs_left = (v.sum() ** 2 - v @ v for v in (self.weight, left))
+            factor *= pairs_left / pairs
+        return float(factor)
+
+
+@dataclass(frozen=True)
+class TieFreeRows(HoldoutRule):
+    """Items of one query whose tied pairs do not count; see rankwise.holdout.tie_free.
+
+    `classes` (m,) numbers the score level of each item. `scores_left(V_k)` gives the (m, k) target
+    scores when the levels keep the weights V_k.
+    """
+
+    classes: np.ndarray
+    weight: np.ndarray
+    normalised: bool
+    scores_left: Callable[[np.ndarray], np.ndarray]
+
+    @property
+    def class_weight(self) -> np.ndarray:
+        return np.bincount(self.classes, self.weight)
 
 
 class QuadraticLoss(ABC):

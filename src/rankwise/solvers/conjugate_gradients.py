@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.solvers.solver import Solution, Solver
-from rankwise.spaces.item_matrix import ItemMatrix
+from rankwise.spaces.space import ItemMatrix
 
 
 def conjugate_gradients(

@@ -32,7 +32,7 @@ from rankwise.solvers.solver import (
     refuse_non_finite,
 )
 from rankwise.spaces.kernels import Kernel
-from rankwise.supervision.scored_items import ScoredItems
+from rankwise.supervision.supervision import ScoredItems
 
 BLOCK_BYTES = 64_000_000
 """Kernel rows that are computed at once take no more memory than this."""

@@ -11,7 +11,7 @@ operator of the ridge problem is J − H = J − B D Bᵀ (primal) = λ B D Bᵀ
 
 In a single query with all pairs the problem is ridge regression with an unpenalised intercept
 along the direction `centre` = û. There J = I − û ûᵀ, and items leave one by one: see
-rankwise.losses.holdout_rules.FreeRows.
+rankwise.losses.quadratic_loss.FreeRows.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.solver import Solution, Solver
-from rankwise.spaces.item_matrix import Features, Gram, ItemMatrix
+from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.validation import refuse_non_finite
 
 Rows = np.ndarray | slice

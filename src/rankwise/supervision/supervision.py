@@ -1,4 +1,7 @@
-"""The seam between data and losses: what a learner is told about its items."""
+"""The seam between data and losses: what a learner is told about its items.
+
+`ScoredItems` have real scores, `ComparedItems` explicit preferences ("this item over that one").
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from typing import Self
 
 import numpy as np
 
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
 
@@ -47,3 +51,125 @@ class Supervision(ABC):
 
         A difference of 0 does not count. O(number of pairs).
         """
+
+
+class ScoredItems(Supervision):
+    """m items with scores Y (m, k), within queries, item i having weight v_i."""
+
+    def __init__(self, Y: np.ndarray, queries: Queries, weight: np.ndarray):
+        self.Y, self.queries, self.weight = Y, queries, weight
+
+    @property
+    def n_outputs(self) -> int:
+        return self.Y.shape[1]
+
+    def take(self, items: np.ndarray) -> ScoredItems:
+        return ScoredItems(self.Y[items], self.queries.take(items), self.weight[items])
+
+    def select_outputs(self, columns: np.ndarray) -> ScoredItems:
+        return ScoredItems(self.Y[:, columns], self.queries, self.weight)
+
+    def tie_classes(self, column: int = 0) -> TieClasses:
+        """The items of each query grouped by their score in one column; O(m log m)."""
+        return TieClasses(self.Y[:, column], self.queries)
+
+    def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        pairs = pairs_within(self.queries)
+        return pairs, self.Y[pairs[:, 0]] - self.Y[pairs[:, 1]]
+
+    def check(self) -> None:
+        order, starts = self.queries.order, self.queries.starts[:-1]
+        for j, y in enumerate(self.Y.T):
+            counted = self.weight[order] > 0
+            low = np.minimum.reduceat(np.where(counted, y[order], np.inf), starts)
+            high = np.maximum.reduceat(np.where(counted, y[order], -np.inf), starts)
+            if not np.any(low < high):
+                column = f" in column {j}" if self.Y.shape[1] > 1 else ""
+                raise ValueError(
+                    f"y holds no single preference{column}: within every query all items "
+                    f"(n_samples = {len(y)}, {len(starts)} queries) have the same score or no "
+                    "weight, so there is nothing to learn an order from."
+                )
+
+
+class ComparedItems(Supervision):
+    """m items and l preferences between them; a preference h over j weighs weight · v_h v_j."""
+
+    n_outputs = 1
+
+    def __init__(self, preferences: Preferences, queries: Queries, weight: np.ndarray):
+        self.preferences, self.queries, self.weight = preferences, queries, weight
+
+    def take(self, items: np.ndarray) -> ComparedItems:
+        kept = self.preferences.take(items, self.queries.n_items)
+        return ComparedItems(kept, self.queries.take(items), self.weight[items])
+
+    def select_outputs(self, columns: np.ndarray) -> ComparedItems:
+        return self
+
+    def pair_weights(self) -> np.ndarray:
+        """(l,) the weight of each preference, before the loss has its say."""
+        winner, loser = self.preferences.winner, self.preferences.loser
+        return self.preferences.weight * self.weight[winner] * self.weight[loser]
+
+    def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
+        pairs = np.column_stack((self.preferences.winner, self.preferences.loser))
+        return pairs, self.preferences.magnitude[:, None]
+
+    def check(self) -> None:
+        winner, loser = self.preferences.winner, self.preferences.loser
+        codes = self.queries.codes
+        crossing = codes[winner] != codes[loser]
+        if crossing.any():
+            i = int(np.argmax(crossing))
+            first, second = (self.queries.labels[codes[side[i]]] for side in (winner, loser))
+            raise ValueError(
+                f"preference {i} compares items of different queries ({first} and {second})."
+            )
+        if not self.pair_weights().any():
+            raise ValueError("preferences hold no single preference with a positive weight.")
+
+
+class TieClasses:
+    """Items sorted by query, then by score; the items of one class have equal scores.
+
+    Class c holds the items ``order[class_starts[c]:class_starts[c + 1]]``. Query q holds the
+    classes ``query_classes[q]`` to ``query_classes[q + 1]``.
+    """
+
+    def __init__(self, y: np.ndarray, queries: Queries):
+        self.order = np.lexsort((y, queries.codes))
+        sorted_y, sorted_q = y[self.order], queries.codes[self.order]
+        new_query = np.concatenate(([True], sorted_q[1:] != sorted_q[:-1]))
+        new_class = new_query | np.concatenate(([True], sorted_y[1:] != sorted_y[:-1]))
+        first = np.flatnonzero(new_class)
+        self.class_starts = np.append(first, len(y))
+        self.query_classes = np.append(np.flatnonzero(new_query[first]), len(first))
+
+    @property
+    def key(self) -> bytes:
+        """Equal for two score columns exactly if all their ties and orders agree."""
+        return self.order.tobytes() + self.class_starts.tobytes()
+
+    def class_sums(self, weight: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(weight[self.order], self.class_starts[:-1])
+
+    def query_sums(self, weight: np.ndarray) -> np.ndarray:
+        return np.add.reduceat(self.class_sums(weight), self.query_classes[:-1])
+
+    def to_items(self, per_class: np.ndarray) -> np.ndarray:
+        """(m,) the value of each item's class."""
+        values = np.empty(len(self.order))
+        values[self.order] = np.repeat(per_class, np.diff(self.class_starts))
+        return values
+
+
+def pairs_within(queries: Queries) -> np.ndarray:
+    """(p, 2) every pair i < j of the same query, in the order of the rows."""
+    blocks = []
+    for members in queries:
+        items = np.sort(members)
+        i, j = np.triu_indices(len(items), 1)
+        blocks.append(np.column_stack((items[i], items[j])))
+    pairs = np.concatenate(blocks)
+    return pairs if len(queries) == 1 else pairs[np.lexsort((pairs[:, 1], pairs[:, 0]))]
