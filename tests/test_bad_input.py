@@ -195,7 +195,7 @@ def test_precomputed_kernel_of_other_items():
 
 
 def test_matrices_that_do_not_fit_in_memory(monkeypatch):
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 10_000)
+    monkeypatch.setattr("rankwise.numerics.memory.available_memory", lambda: 10_000)
     items = np.random.default_rng(0).normal(size=(1000, 4))
     for learner in (RankRLS(kernel="rbf"), RLS(kernel="rbf"), RankRLSCV([1.0], kernel="rbf")):
         with refused(r"1000 x 1000 would take 0\.0 GB.*basis=", TooLarge):
@@ -215,7 +215,7 @@ def test_matrices_that_do_not_fit_in_memory(monkeypatch):
 def test_predicting_many_items_does_not_need_the_whole_kernel(monkeypatch):
     """The kernel between new and training items is refused, or cut, where it would not fit."""
     model = RankRLS(kernel="rbf").fit(X, Y)
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 10_000)
+    monkeypatch.setattr("rankwise.numerics.memory.available_memory", lambda: 10_000)
     many = np.zeros((5000, 3))
     try:
         assert np.isfinite(model.predict(many)).all()

@@ -151,7 +151,7 @@ def test_bad_similarities_are_refused_with_the_way_out():
 
 
 def test_a_graph_too_large_is_refused(monkeypatch):
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 500)
+    monkeypatch.setattr("rankwise.numerics.memory.available_memory", lambda: 500)
     with pytest.raises(ValueError, match=r"closed form of a complete graph of 4 x 4.*cg"):
         ConditionalRanker().fit(X_BAD, Y_BAD)
 

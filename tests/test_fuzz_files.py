@@ -222,7 +222,7 @@ def test_packed_files_that_blow_up_are_refused(monkeypatch):
     import gzip
 
     bomb = gzip.compress(b"1 1:1\n" * 6_000_000, 9)
-    monkeypatch.setattr("rankwise.spaces.kernels._available_memory", lambda: 40_000_000)
+    monkeypatch.setattr("rankwise.numerics.memory.available_memory", lambda: 40_000_000)
     for reader in SEEDS:
         with pytest.raises(rw.TooLarge, match="split it"):
             reader(io.BytesIO(bomb))

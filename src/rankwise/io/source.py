@@ -13,7 +13,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from rankwise.exceptions import ReadError, TooLarge
-from rankwise.spaces import kernels
+from rankwise.numerics import memory
 
 BLOCK = 1 << 24
 COMPRESSED: dict[bytes, tuple[str, Callable]] = {
@@ -110,7 +110,7 @@ def _unpack(stream, name: str) -> bytes:
 
 
 def _refuse_too_much(size: int, name: str) -> None:
-    available = kernels._available_memory()
+    available = memory.available_memory()
     if size > BLOCK and available is not None and 2 * size > available:
         raise TooLarge(
             f"{name} holds {size / 1e9:.1f} GB or more, but only {available / 1e9:.1f} GB of "

@@ -3,8 +3,8 @@
 The tree is a plain array of n cells that starts as zeros. Cell c holds the sum of a range that ends
 with c, so that adding a value and summing all cells before one visit O(log n) cells.
 
-numba compiles these functions into the loops that call them, and it takes a cached loop for valid if
-the file of that loop has not changed. So a changed function needs a new name: its callers then
+numba compiles these functions into the loops that call them, and it takes a cached loop as valid
+if the file of that loop has not changed. So a changed function needs a new name: its callers then
 change too, and no old machine code stays in use.
 """
 

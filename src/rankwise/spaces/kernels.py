@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import numbers
-import os
 
 import numpy as np
 import scipy.linalg
 from scipy import sparse
 from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
-from rankwise.exceptions import InvalidKernel, TooLarge
+from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.block_cholesky import BLOCK, cholesky_in_place
+from rankwise.numerics.memory import refuse_too_large as refuse_too_large
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper, upper_tiles
 from rankwise.validation import check_positive
@@ -172,28 +172,3 @@ def repair_kernel(K) -> np.ndarray:
         return (K + K.T) / 2
     half = Q * np.sqrt(np.maximum(eigenvalues, 0.0))
     return half @ half.T
-
-
-def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: int = 2) -> None:
-    """TooLarge if `copies` dense float64 matrices of that shape exceed the free memory."""
-    needed = 8 * rows * columns * copies
-    available = _available_memory()
-    if available is not None and needed > available:
-        raise TooLarge(
-            f"{what} of {rows} x {columns} would take {8 * rows * columns / 1e9:.1f} GB "
-            f"({copies} copies are needed, {available / 1e9:.1f} GB are free): {way_out}."
-        )
-
-
-def _available_memory() -> int | None:
-    try:
-        with open("/proc/meminfo") as lines:
-            for line in lines:
-                if line.startswith("MemAvailable"):
-                    return int(line.split()[1]) * 1024
-    except OSError:
-        pass
-    try:
-        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
-    except (ValueError, OSError, AttributeError):
-        return None

@@ -12,11 +12,11 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-import rankwise.graphs.labelled
-import rankwise.graphs.vectorizer
+import rankwise.graphs.all_paths_vectorizer
+import rankwise.graphs.labelled_graph
 from rankwise import RankRLS
 from rankwise.graphs import AllPathsVectorizer, LabelledGraph
-from rankwise.graphs.walks import ranked
+from rankwise.graphs.label_pairs import ranked
 from tests import reference_graphs as reference
 
 VARIANTS = [(c, n) for c in ("sum", "max") for n in (False, True)]
@@ -126,13 +126,25 @@ def random_graphs(count, seed):
 
 def test_the_number_of_threads_changes_nothing():
     many = random_graphs(150, 1)
-    one, two, default = (AllPathsVectorizer(n_jobs=n).fit_transform(many) for n in (1, 2, None))
-    for other in (two, default):
+    one, *others = (AllPathsVectorizer(n_jobs=n).fit_transform(many) for n in (1, 2, -1, None))
+    for other in others:
         assert (one != other).nnz == 0
     assert one.has_canonical_format and sparse.isspmatrix_csr(one)
     check = sparse.csr_matrix((one.data.copy(), one.indices.copy(), one.indptr.copy()), one.shape)
     check.sum_duplicates()
     assert (check != one).nnz == 0 and check.nnz == one.nnz
+
+
+@pytest.mark.parametrize("entries", [1, 300])
+def test_neither_does_the_number_of_tasks(monkeypatch, entries):
+    many = random_graphs(40, 3)
+    expected = AllPathsVectorizer("max", True).fit_transform(many)
+    monkeypatch.setattr(rankwise.graphs.all_paths_vectorizer, "TASK_ENTRIES", entries)
+    assert (AllPathsVectorizer("max", True).fit_transform(many) != expected).nnz == 0
+    diverging = LabelledGraph([{"a"}, {"b"}], [(0, 1, 2.0), (1, 0, 2.0)])
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"graphs\[7\] has a spectral radius of 2"):
+            AllPathsVectorizer(n_jobs=n_jobs).fit([*many[:7], diverging, *many[7:], diverging])
 
 
 def test_normalised_rows_have_norm_one_and_empty_graphs_none():
@@ -183,6 +195,7 @@ def test_bad_input():
     for arguments, given_graphs, message in [
         ({"combine": "mean"}, [graph], "combine must be one of 'sum', 'max'"),
         ({"normalize": "l2"}, [graph], "normalize must be True or False"),
+        ({"n_jobs": 0}, [graph], "n_jobs must be None or a nonzero integer; got 0"),
         ({}, [], "graphs is empty"),
         ({}, graph, "got a single one"),
         ({}, None, "must be a list of LabelledGraph; got None"),
@@ -194,5 +207,5 @@ def test_bad_input():
 
 
 def test_docstrings():
-    for module in (rankwise.graphs.labelled, rankwise.graphs.vectorizer):
+    for module in (rankwise.graphs.labelled_graph, rankwise.graphs.all_paths_vectorizer):
         assert doctest.testmod(module).failed == 0
