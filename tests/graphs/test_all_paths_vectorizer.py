@@ -1,7 +1,5 @@
 """Label-pair features: their products are the kernel of the definitions."""
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,11 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-import rankwise.graphs.all_paths_vectorizer
-import rankwise.graphs.labelled_graph
 from rankwise import RankRLS
-from rankwise.graphs import AllPathsVectorizer, LabelledGraph
-from rankwise.graphs.label_pairs import ranked
+from rankwise.graphs import AllPathsVectorizer, LabelledGraph, all_paths_vectorizer
 from tests import reference_graphs as reference
 
 VARIANTS = [(c, n) for c in ("sum", "max") for n in (False, True)]
@@ -139,7 +134,7 @@ def test_the_number_of_threads_changes_nothing():
 def test_neither_does_the_number_of_tasks(monkeypatch, entries):
     many = random_graphs(40, 3)
     expected = AllPathsVectorizer("max", True).fit_transform(many)
-    monkeypatch.setattr(rankwise.graphs.all_paths_vectorizer, "TASK_ENTRIES", entries)
+    monkeypatch.setattr(all_paths_vectorizer, "TASK_ENTRIES", entries)
     assert (AllPathsVectorizer("max", True).fit_transform(many) != expected).nnz == 0
     diverging = LabelledGraph([{"a"}, {"b"}], [(0, 1, 2.0), (1, 0, 2.0)])
     for n_jobs in (1, 2):
@@ -154,13 +149,6 @@ def test_normalised_rows_have_norm_one_and_empty_graphs_none():
     assert_allclose(norms, [1, 1, 1, 1, 1, 0, 0])
 
 
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=40))
-def test_ranks_are_those_of_unique(pairs):
-    keys = np.array([7 * a + b for a, b in pairs], dtype=np.int64)
-    for found, expected in zip(ranked(keys, 7), np.unique(keys, return_inverse=True)):
-        assert found.tolist() == expected.tolist()
-
-
 def test_works_in_pipelines_and_searches():
     several = random_graphs(30, 4)
     y = np.array([len(graph.edges) for graph in several], dtype=float)
@@ -169,25 +157,6 @@ def test_works_in_pipelines_and_searches():
     search = GridSearchCV(clone(pipeline), grid, cv=3).fit(several, y)
     assert search.best_score_ > 0.7
     assert search.predict(several[:4]).shape == (4,)
-
-
-@pytest.mark.parametrize(
-    "labels, edges, message",
-    [
-        (["ab"], [], r"labels\[0\] is the string 'ab'"),
-        ([{"a"}, {1}], [], r"labels\[1\] must hold strings"),
-        ([{"a"}, 3], [], r"labels\[1\] must be a set"),
-        ([{"a"}], [(0, 1, 0.5)], r"edges\[0\].*does not join two of the vertices 0 to 0"),
-        ([{"a"}], [(0, -1, 0.5)], r"edges\[0\]"),
-        ([{"a"}], [(0, 0.5, 0.5)], r"edges\[0\]"),
-        ([{"a"}], [(0, 0, 0.1), (0, 0, np.nan)], r"edges\[1\] has the weight nan"),
-        ([{"a"}], [(0, 0)], "triples"),
-        ([{"a"}], [("x", 0, 1)], "triples of numbers"),
-    ],
-)
-def test_bad_graphs(labels, edges, message):
-    with pytest.raises(ValueError, match=message):
-        LabelledGraph(labels, edges)
 
 
 def test_bad_input():
@@ -203,9 +172,3 @@ def test_bad_input():
     ]:
         with pytest.raises(ValueError, match=message):
             AllPathsVectorizer(**arguments).fit(given_graphs)
-    assert graph == LabelledGraph([["a", "a"]], [(0, 0, 0.5)]) and graph.n_vertices == 1
-
-
-def test_docstrings():
-    for module in (rankwise.graphs.labelled_graph, rankwise.graphs.all_paths_vectorizer):
-        assert doctest.testmod(module).failed == 0
