@@ -13,13 +13,12 @@ from sklearn.base import clone
 import rankwise
 from rankwise import RLS, metrics
 from rankwise.applications import ppi
-from rankwise.applications.candidates import graphs_of
-from rankwise.applications.evaluation import (
+from rankwise.applications.alpha_and_threshold import best_threshold, choose, judge
+from rankwise.applications.candidate_pairs import graphs_of
+from rankwise.applications.ppi_evaluation import (
     cross_validate_kernel,
     cut_folds,
 )
-from rankwise.applications.selection import choose
-from rankwise.applications.thresholds import best_threshold, judge
 from rankwise.datasets import read_ppi_corpus
 from rankwise.exceptions import UndefinedMetric
 from tests.ppi_corpus import corpus_xml, made_documents
@@ -191,7 +190,7 @@ COUNTS = {"AIMed": (1000, 4834, 225), "HPRD50": (163, 270, 43), "IEPA": (335, 48
 
 @pytest.mark.parametrize("name", COUNTS)
 def test_published_corpora(name):
-    root = os.environ.get("RANKWISE_DATA") or Path(__file__).parents[2] / "shared" / "data"
+    root = os.environ.get("RANKWISE_DATA") or Path(__file__).parents[3] / "shared" / "data"
     path = Path(root) / "ppi" / f"{name}.xml.xz"
     if not path.is_file():
         pytest.skip(f"{name} is not here; set RANKWISE_DATA to the folder that has ppi/")
