@@ -166,7 +166,7 @@ def test_bad_input():
         ({"normalize": "l2"}, [graph], "normalize must be True or False"),
         ({"n_jobs": 0}, [graph], "n_jobs must be None or a nonzero integer; got 0"),
         ({}, [], "graphs is empty"),
-        ({}, graph, "got a single one"),
+        ({}, graph, r"must be a list of LabelledGraph; got LabelledGraph\(1"),
         ({}, None, "must be a list of LabelledGraph; got None"),
         ({}, [graph, "text"], r"graphs\[1\] is a str"),
     ]:

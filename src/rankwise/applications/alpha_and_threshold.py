@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from numbers import Integral
 from typing import NamedTuple
 
@@ -18,19 +17,23 @@ from rankwise.spaces.basis_removal import REDUNDANT
 Seed = int | np.random.RandomState | None
 LEARNERS = {"rls": "pointwise, y = ±1", "rank_rls": "all pairs of candidates"}
 
+Part = tuple[np.ndarray, list[np.ndarray]]
+"""The rows of a test fold, which may be empty, and the groups of rows in its training part."""
 
-@dataclass
-class Chosen:
-    """The chosen model; its dual coefficients are zero for items outside the basis.
 
-    `held_out` has the prediction for each item by the model without the item's group, and `auc` is
-    the AUC of these predictions.
+class Chosen(NamedTuple):
+    """What was chosen on the training part of a fold.
+
+    `held_out` has the prediction for each training item by the model without its group, and `auc`
+    is their AUC. `scores` are the predictions for the test fold. The dual coefficients, zero for
+    items outside the basis, and the intercept are those of the model on all items.
     """
 
     alpha: float
     threshold: float
     auc: float
     held_out: np.ndarray
+    scores: np.ndarray
     coefficients: np.ndarray
     intercept: float
 
@@ -50,31 +53,41 @@ def choose(
     basis: int | None = None,
     random_state: Seed = None,
 ) -> Chosen:
-    """The alpha whose predictions for held-out groups have the largest AUC, with the threshold
-    whose F is largest; the largest of equally good alphas.
+    """The alpha with the largest AUC of predictions for held-out groups, and the threshold with the
+    largest F of these predictions.
 
-    O(m³) per alpha for m items, or one r × r eigendecomposition with a basis of r items.
+    It costs O(m³) per alpha for m items, or one eigendecomposition with a basis of r items.
     """
     if basis is not None and (not isinstance(basis, Integral) or basis < 1):
         raise ValueError(f"basis must be None or a positive integer; got {basis!r}.")
-    alphas = np.sort(alphas)[::-1]
-    if basis is not None and basis < len(y):
-        if learner != "rls":
-            raise ValueError('basis works with learner="rls".')
-        members = check_random_state(random_state).choice(len(y), basis, replace=False)
-        return _choose_reduced(K, y, groups, alphas, np.sort(members))
-    best: Chosen | None = None
-    for alpha in alphas.tolist():
+    if basis is None or basis >= len(y):
+        return choose_each(K, y, [(np.zeros(0, dtype=int), groups)], alphas, learner)[0]
+    if learner != "rls":
+        raise ValueError('basis works with learner="rls".')
+    members = check_random_state(random_state).choice(len(y), basis, replace=False)
+    return _choose_reduced(K, y, groups, np.sort(alphas)[::-1], np.sort(members))
+
+
+def choose_each(
+    K: np.ndarray, y: np.ndarray, parts: list[Part], alphas: np.ndarray, learner: str
+) -> list[Chosen]:
+    """The same for the training part of each test fold, from one m × m inverse per alpha.
+
+    Of equally good alphas the largest is taken.
+    """
+    best: dict[int, Chosen] = {}
+    for alpha in np.sort(alphas)[::-1].tolist():
         model = LeaveOut(K, y, alpha, learner == "rank_rls")
-        held_out = model.groups_without(groups)
-        quality = pooled_auc(y, held_out)
-        if best is None or quality > best.auc:
-            threshold = best_threshold(y > 0, held_out)
-            solution = model.coefficients, model.intercept
-            best = Chosen(alpha, threshold, quality, held_out, *solution)
+        for number, (test, groups) in enumerate(parts):
+            held_out = model.groups_without(groups, fold=test)
+            known = np.isfinite(held_out)
+            quality = pooled_auc(y[known], held_out[known])
+            if number not in best or quality > best[number].auc:
+                threshold = best_threshold(y[known] > 0, held_out[known])
+                scores, solution = model.without(test), (model.coefficients, model.intercept)
+                best[number] = Chosen(alpha, threshold, quality, held_out, scores, *solution)
         del model  # its m × m matrix, before the next one is made
-    assert best is not None
-    return best
+    return [best[number] for number in range(len(parts))]
 
 
 def _choose_reduced(
@@ -93,10 +106,9 @@ def _choose_reduced(
     best = int(np.argmax(qualities))
     coefficients = np.zeros(len(y))
     coefficients[model.basis_index_] = model.path([alphas[best]])[0]
-    threshold = best_threshold(y > 0, held_out[best])
-    return Chosen(
-        float(alphas[best]), threshold, qualities[best], held_out[best], coefficients, 0.0
-    )
+    alpha, held_out, quality = float(alphas[best]), held_out[best], qualities[best]
+    threshold = best_threshold(y > 0, held_out)
+    return Chosen(alpha, threshold, quality, held_out, np.zeros(0), coefficients, 0.0)
 
 
 def pooled_auc(y: np.ndarray, scores: np.ndarray) -> float:

@@ -7,21 +7,23 @@ spread over folds, next to the co-occurrence baseline, which calls every candida
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.utils import check_random_state
 
 from rankwise.applications.alpha_and_threshold import (
     LEARNERS,
+    Chosen,
     Decision,
+    Part,
     Seed,
     best_threshold,
     choose,
+    choose_each,
     default_alphas,
     judge,
-    pooled_auc,
 )
 from rankwise.applications.candidate_pairs import (
     Candidates,
@@ -29,7 +31,6 @@ from rankwise.applications.candidate_pairs import (
     labels_of,
     training_kernel,
 )
-from rankwise.holdout.kernel_folds import LeaveOut
 from rankwise.metrics import auc
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
@@ -59,39 +60,30 @@ class Evaluation:
     folds: list[Fold]
     scores: np.ndarray
     y: np.ndarray
+    precision: float = field(init=False)
+    recall: float = field(init=False)
+    f: float = field(init=False)
+    f_spread: float = field(init=False)
+    aucs: list[float] = field(init=False)
+    auc: float = field(init=False)
+    auc_spread: float = field(init=False)
+    cooccurrence: Decision = field(init=False)
 
-    @property
-    def precision(self) -> float:
-        return float(np.mean([fold.decision.precision for fold in self.folds]))
+    def __post_init__(self) -> None:
+        self.precision, self.recall, self.f = _mean([fold.decision for fold in self.folds])
+        self.cooccurrence = _mean([fold.cooccurrence for fold in self.folds])
+        self.aucs = [fold.auc for fold in self.folds if fold.auc is not None]
+        self.auc = float(np.mean(self.aucs)) if self.aucs else np.nan
+        self.f_spread = _spread([fold.decision.f for fold in self.folds])
+        self.auc_spread = _spread(self.aucs)
 
-    @property
-    def recall(self) -> float:
-        return float(np.mean([fold.decision.recall for fold in self.folds]))
 
-    @property
-    def f(self) -> float:
-        return float(np.mean([fold.decision.f for fold in self.folds]))
+def _mean(decisions: list[Decision]) -> Decision:
+    return Decision(*np.mean(decisions, axis=0).tolist())
 
-    @property
-    def f_spread(self) -> float:
-        return float(np.std([fold.decision.f for fold in self.folds], ddof=1))
 
-    @property
-    def aucs(self) -> list[float]:
-        return [fold.auc for fold in self.folds if fold.auc is not None]
-
-    @property
-    def auc(self) -> float:
-        return float(np.mean(self.aucs)) if self.aucs else float("nan")
-
-    @property
-    def auc_spread(self) -> float:
-        return float(np.std(self.aucs, ddof=1)) if len(self.aucs) > 1 else float("nan")
-
-    @property
-    def cooccurrence(self) -> Decision:
-        """Precision, recall and F of the baseline, averaged over the folds."""
-        return Decision(*np.mean([fold.cooccurrence for fold in self.folds], axis=0).tolist())
+def _spread(values: list[float]) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else np.nan
 
 
 def cross_validate(
@@ -138,7 +130,7 @@ def cut_folds(
     else:
         numbers = {label: number for number, label in enumerate(partition.labels.tolist())}
         parts = [np.array([numbers[n] for n in part if n in numbers], dtype=int) for part in folds]
-        if sorted(np.concatenate(parts).tolist()) != list(range(len(partition))):
+        if sorted(number for part in parts for number in part) != list(range(len(partition))):
             raise ValueError("folds must name every document with candidates exactly once.")
     cut = [np.isin(partition.codes, part) for part in parts]
     return [np.flatnonzero(rows) for rows in cut if rows.any()]
@@ -156,32 +148,21 @@ def cross_validate_kernel(
 ) -> Evaluation:
     """Cross-validation on a kernel matrix; groups stay whole within each training part."""
     codes = Queries.from_labels(groups, len(y)).codes
-    folds = NestedFolds(K, y, tests, [_groups_without(codes, test) for test in tests])
+    parts = [(test, _groups_without(codes, test)) for test in tests]
     if basis is None:
-        choices = _shared_inverses(folds, alphas, learner)
+        choices = choose_each(K, y, parts, alphas, learner)
     else:
-        choices = _fold_by_fold(folds, alphas, learner, basis, random_state)
+        rng = check_random_state(random_state)
+        choices = [_choose_alone(K, y, part, alphas, learner, basis, rng) for part in parts]
     scores, judged = np.empty(len(y)), []
-    for test, (alpha, threshold, predicted) in zip(tests, choices):
+    for test, chosen in zip(tests, choices):
+        predicted, truth = chosen.scores, y[test] > 0
         scores[test] = predicted
-        truth = y[test] > 0
-        decision, baseline = judge(truth, predicted > threshold), judge(truth, np.ones(len(test)))
+        decision = judge(truth, predicted > chosen.threshold)
+        baseline = judge(truth, np.ones(len(test)))
         area = auc(y[test], predicted) if truth.any() and not truth.all() else None
-        judged.append(Fold(decision, area, baseline, alpha, threshold, len(test)))
+        judged.append(Fold(decision, area, baseline, chosen.alpha, chosen.threshold, len(test)))
     return Evaluation(judged, scores, y)
-
-
-class NestedFolds(NamedTuple):
-    """Test folds of a kernel matrix, and the groups of items in the training part of each."""
-
-    K: np.ndarray
-    y: np.ndarray
-    tests: list[np.ndarray]
-    training: list[list[np.ndarray]]
-
-
-Choice = tuple[float, float, np.ndarray]
-"""alpha and threshold, chosen on the training part of a fold, and the scores of its test part."""
 
 
 def _groups_without(codes: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
@@ -191,39 +172,17 @@ def _groups_without(codes: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
     return np.split(order, np.flatnonzero(np.diff(codes[order])) + 1)
 
 
-def _shared_inverses(folds: NestedFolds, alphas: Any, learner: str) -> list[Choice]:
-    """The choices of all folds from one inverse per alpha."""
-    K, y, tests, training = folds
-    largest = np.full(len(tests), -1.0)
-    choices: dict[int, Choice] = {}
-    for alpha in np.sort(alphas)[::-1].tolist():
-        model = LeaveOut(K, y, alpha, learner == "rank_rls")
-        for fold, (test, groups) in enumerate(zip(tests, training)):
-            held_out = model.groups_without(groups, fold=test)
-            known = np.isfinite(held_out)
-            quality = pooled_auc(y[known], held_out[known])
-            if quality > largest[fold]:
-                largest[fold] = quality
-                threshold = best_threshold(y[known] > 0, held_out[known])
-                choices[fold] = alpha, threshold, model.without(test)
-        del model  # its m × m matrix, before the next one is made
-    return [choices[fold] for fold in range(len(tests))]
-
-
-def _fold_by_fold(
-    folds: NestedFolds, alphas: Any, learner: str, basis: int, random_state: Seed
-) -> list[Choice]:
-    """The choices of all folds, each from its own training part and its own basis."""
-    K, y, tests, training = folds
-    rng, choices = check_random_state(random_state), []
-    for test, groups in zip(tests, training):
-        rows = np.sort(np.concatenate(groups))
-        within = [np.searchsorted(rows, group) for group in groups]
-        part = np.ascontiguousarray(K[np.ix_(rows, rows)])
-        chosen = choose(part, y[rows], within, alphas, learner, basis, rng)
-        scores = K[np.ix_(test, rows)] @ chosen.coefficients + chosen.intercept
-        choices.append((chosen.alpha, chosen.threshold, scores))
-    return choices
+def _choose_alone(
+    K: np.ndarray, y: np.ndarray, part: Part, alphas: Any, learner: str, basis: int, rng: Seed
+) -> Chosen:
+    """The choice for one fold from its training part alone, with a basis of its own."""
+    test, groups = part
+    rows = np.sort(np.concatenate(groups))
+    within = [np.searchsorted(rows, group) for group in groups]
+    K_rows = np.ascontiguousarray(K[np.ix_(rows, rows)])
+    chosen = choose(K_rows, y[rows], within, alphas, learner, basis, rng)
+    scores = K[np.ix_(test, rows)] @ chosen.coefficients + chosen.intercept
+    return chosen._replace(scores=scores)
 
 
 @dataclass

@@ -26,7 +26,7 @@ COMBINE = {
     "max": "over the pairs of vertices that carry the two labels (the erratum)",
 }
 TASK_GRAPHS, TASK_ENTRIES = 32, 10**6
-"""One task takes at most so many graphs, with at most so many entries of W or with one graph."""
+"""A task has at most so many graphs, and several only if their matrices W have few entries."""
 
 
 class AllPathsVectorizer(TransformerMixin, BaseEstimator):
@@ -126,8 +126,6 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
             raise ValueError(f"normalize must be True or False; got {self.normalize!r}.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
             raise ValueError(f"n_jobs must be None or a nonzero integer; got {self.n_jobs!r}.")
-        if isinstance(graphs, LabelledGraph):
-            raise ValueError("graphs must be a list of LabelledGraph; got a single one.")
         if not isinstance(graphs, Iterable):
             raise ValueError(f"graphs must be a list of LabelledGraph; got {graphs!r}.")
         graphs = list(graphs)
@@ -183,7 +181,7 @@ def _distinct_labels(graphs: list[LabelledGraph]) -> set[str]:
 
 
 def _cut_into_tasks(sizes: list[int]) -> list[int]:
-    """Where each task begins in a list of graphs with so many vertices, and the end of the list."""
+    """Where each task begins in a list of graphs with these numbers of vertices, and its end."""
     largest = max(sizes)
     refuse_too_large(largest, largest, "the walks of a graph", "cut the graph into smaller ones")
     cuts, entries = [0], 0

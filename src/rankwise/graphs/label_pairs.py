@@ -32,7 +32,7 @@ class Labels(NamedTuple):
 def number_labels(
     vertices: Sequence[frozenset[str]], sizes: np.ndarray, codes: dict[str, int]
 ) -> Labels:
-    """The labels of all vertices of graphs with so many vertices; labels without a code go."""
+    """Number the labels of graphs with `sizes` vertices each; labels without a code are dropped."""
     vertex = np.repeat(np.arange(len(vertices)), list(map(len, vertices)))
     code = np.fromiter(map(codes.get, chain.from_iterable(vertices), repeat(-1)), np.int64)
     vertex, code = vertex[code >= 0], code[code >= 0]
@@ -62,8 +62,8 @@ def label_pairs(
     Returns keys, values, and the number of keys of each graph. The cost is
     O(nonzero entries of W × labels of the two vertices).
     """
-    most = (np.diff(labels.graph_starts) ** 2).sum()
-    keys, values = np.empty(most, np.int64), np.empty(most)
+    largest = (np.diff(labels.graph_starts) ** 2).sum()
+    keys, values = np.empty(largest, np.int64), np.empty(largest)
     counts, filled = np.zeros(len(labels.sizes), np.int64), 0
     total, seen = np.zeros(len(labels.codes)), np.zeros(len(labels.codes), np.int64)
     for g in range(len(counts)):

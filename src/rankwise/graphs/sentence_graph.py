@@ -92,19 +92,13 @@ def _shortest_paths(
     for dependency in sentence.dependencies:
         neighbours[dependency.governor].append(dependency.dependent)
         neighbours[dependency.dependent].append(dependency.governor)
-    from_first, from_second = _distances(neighbours, first), _distances(neighbours, second)
-    length = min(from_second[position] for position in first)
+    near, far = _distances(neighbours, first), _distances(neighbours, second)
+    length = min(far[position] for position in first)
     if length == float("inf"):
         return [False] * len(sentence.tokens), [False] * len(sentence.dependencies)
-    tokens = [a + b == length for a, b in zip(from_first, from_second)]
-    dependencies = [
-        length
-        in (
-            from_first[d.governor] + 1 + from_second[d.dependent],
-            from_first[d.dependent] + 1 + from_second[d.governor],
-        )
-        for d in sentence.dependencies
-    ]
+    tokens = [a + b == length for a, b in zip(near, far)]
+    ends = [(dependency.governor, dependency.dependent) for dependency in sentence.dependencies]
+    dependencies = [min(near[g] + far[d], near[d] + far[g]) + 1 == length for g, d in ends]
     return tokens, dependencies
 
 

@@ -28,7 +28,7 @@ _limit: ContextVar[int | None] = ContextVar("limit", default=None)
 
 
 def n_threads() -> int:
-    """The cores that this process may use, or RANKWISE_THREADS, a variable of the environment.
+    """The cores that this process may use, or the environment variable RANKWISE_THREADS.
 
     Inside `limit_threads` it is never more than the limit.
     """

@@ -73,8 +73,9 @@ class PairDistribution:
     """D(x₀, x₁) ∝ v₀ v₁ exp(H(x₀) − H(x₁)) over the pairs y₁ > y₀ of the same query."""
 
     def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray):
-        self._order = sorted_within(y, queries)
-        self._y, self._starts = y[self._order], queries.starts
+        order, starts = sorted_within(y, queries), queries.starts
+        self._ascending = order, y[order], starts
+        self._descending = order[::-1].copy(), y[order[::-1]], len(y) - starts[::-1]
         self._log_weight = np.log(weight)
 
     def potentials(self, H: np.ndarray) -> tuple[np.ndarray, float]:
@@ -83,8 +84,9 @@ class PairDistribution:
         r of a weak ranker h is then Σ π(x) h(x). Sums are kept as logarithms, so that no H
         overflows; the second value is −∞ if there is no pair.
         """
-        won, lost = np.empty(len(H)), np.empty(len(H))
-        _log_shares(H, self._log_weight, self._order, self._y, self._starts, won, lost)
+        as_winner, as_loser = self._log_weight - H, self._log_weight + H
+        won = as_winner + _log_sums_before(as_loser, *self._ascending)
+        lost = as_loser + _log_sums_before(as_winner, *self._descending)
         largest = won.max()
         if largest == -np.inf:
             return np.zeros(len(H)), -np.inf
@@ -112,16 +114,16 @@ class ThresholdRankers:
         Among equal rankers it is the one of the first feature, with the highest threshold.
         """
         n = len(self._sorted.order)
-        found = BestThresholds(np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n))
+        best = BestThresholds(np.zeros(n), np.zeros(n, dtype=np.int64), np.zeros(n))
 
         def search(low: int, high: int) -> None:
-            _search(potential, self._sorted, low, high, found)
+            _search(potential, self._sorted, low, high, best)
 
         over_ranges(search, n, 4.0 * self._sorted.order.size)
-        size = np.abs(found.advantage)
+        size = np.abs(best.advantage)
         j = int(np.argmax(size > size.max() - EQUAL))
-        threshold = Threshold(j, self._cut(j, int(found.position[j])), float(found.missing[j]))
-        return threshold, float(found.advantage[j])
+        threshold = Threshold(j, self._cut(j, int(best.position[j])), float(best.missing[j]))
+        return threshold, float(best.advantage[j])
 
     def _cut(self, feature: int, position: int) -> float:
         """Halfway below the value at `position` of the ascending order; −∞ below all values."""
@@ -151,40 +153,25 @@ class BestThresholds(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def _log_shares(
-    H: np.ndarray,
-    log_weight: np.ndarray,
-    order: np.ndarray,
-    y: np.ndarray,
-    starts: np.ndarray,
-    won: np.ndarray,
-    lost: np.ndarray,
-) -> None:
-    """log of Σ D over the pairs that an item wins, and over those it loses, up to one factor."""
+def _log_sums_before(
+    values: np.ndarray, order: np.ndarray, y: np.ndarray, starts: np.ndarray
+) -> np.ndarray:
+    """log Σ exp(values) over the items of a query whose level of y stands before an item's own.
+
+    `order` lists the items by query and level, y has their levels, `starts` bounds the queries.
+    """
+    sums = np.empty(len(values))
     for query in range(len(starts) - 1):
-        start, stop = starts[query], starts[query + 1]
-        shift, total, low = -np.inf, 0.0, start
-        while low < stop:
-            high = low
-            while high < stop and y[high] == y[low]:
-                i = order[high]
-                won[i] = log_weight[i] - H[i] + shift + np.log(total) if total > 0 else -np.inf
+        shift, total, low = -np.inf, 0.0, starts[query]
+        while low < starts[query + 1]:
+            high, before = low, shift + np.log(total) if total > 0 else -np.inf
+            while high < starts[query + 1] and y[high] == y[low]:
+                sums[order[high]] = before
                 high += 1
             for position in range(low, high):
-                i = order[position]
-                shift, total = _include(log_weight[i] + H[i], shift, total)
+                shift, total = _include(values[order[position]], shift, total)
             low = high
-        shift, total, high = -np.inf, 0.0, stop - 1
-        while high >= start:
-            low = high
-            while low >= start and y[low] == y[high]:
-                i = order[low]
-                lost[i] = log_weight[i] + H[i] + shift + np.log(total) if total > 0 else -np.inf
-                low -= 1
-            for position in range(low + 1, high + 1):
-                i = order[position]
-                shift, total = _include(log_weight[i] - H[i], shift, total)
-            high = low
+    return sums
 
 
 @njit(cache=True, nogil=True)
@@ -197,11 +184,11 @@ def _include(value: float, shift: float, total: float) -> tuple[float, float]:
 
 @njit(cache=True, nogil=True)
 def _search(
-    potential: np.ndarray, features: SortedFeatures, first: int, last: int, found: BestThresholds
+    potential: np.ndarray, features: SortedFeatures, first: int, last: int, out: BestThresholds
 ) -> None:
     """The best thresholds of the features `first` to `last`."""
     order, steps, present = features
-    advantage, position, missing = found
+    advantage, position, missing = out
     m = len(potential)
     for j in range(first, last):
         absent = 0.0
