@@ -3,8 +3,6 @@ import pytest
 from scipy import sparse
 from scipy.sparse.linalg import aslinearoperator
 
-from rankwise.numerics import products
-from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.cutting_planes import CuttingPlanes
 from rankwise.solvers.newton import NewtonSolver
@@ -88,23 +86,6 @@ def test_every_form_of_the_data_gives_the_same_model(loss):
     for form in forms:
         found = solver_for(form, y, qid, loss).solve(0.01, tol=1e-6).w
         np.testing.assert_allclose(found, expected, atol=0.02)  # 2 √(gap/alpha)
-
-
-def test_products_are_right_and_do_not_depend_on_threads(monkeypatch):
-    rng = np.random.default_rng(0)
-    X = sparse.random_array((300, 40), density=0.3, rng=rng, format="csr")
-    w, g = rng.standard_normal(40), rng.standard_normal(300)
-    monkeypatch.setattr(products, "BLOCK_ENTRIES", 100)
-    for form in (X, X.toarray(), X.toarray().astype(np.float32), X.astype(np.float32)):
-        results = []
-        for threads in ("1", "2", "3"):
-            monkeypatch.setenv("RANKWISE_THREADS", threads)
-            found = Products(form)
-            results.append((found.scores(w), found.pullback(g)))
-            np.testing.assert_allclose(results[-1][0], X @ w, rtol=1e-5, atol=1e-6)
-            np.testing.assert_allclose(results[-1][1], X.T @ g, rtol=1e-5, atol=1e-6)
-            np.testing.assert_array_equal(results[-1][0], results[0][0])
-            np.testing.assert_array_equal(results[-1][1], results[0][1])
 
 
 def test_planes_bound_from_below_and_idle_ones_are_dropped():

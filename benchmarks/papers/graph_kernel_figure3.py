@@ -21,8 +21,8 @@ import numpy as np
 
 from benchmarks.papers import table
 from benchmarks.papers.graph_kernel_table1 import Study, corpora
-from rankwise.applications.evaluation import cut_folds
-from rankwise.applications.selection import choose, default_alphas
+from rankwise.applications.alpha_and_threshold import choose, default_alphas
+from rankwise.applications.ppi_evaluation import cut_folds
 from rankwise.metrics import auc
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/graph_kernel_figure3.png"

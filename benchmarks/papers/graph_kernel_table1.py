@@ -23,15 +23,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import data, table
-from rankwise.applications.candidates import (
+from rankwise.applications.alpha_and_threshold import default_alphas
+from rankwise.applications.candidate_pairs import (
     documents_of,
     graphs_of,
     kernel_of,
     labelled_pairs,
     labels_of,
 )
-from rankwise.applications.evaluation import Evaluation, cross_validate_kernel, cut_folds
-from rankwise.applications.selection import default_alphas
+from rankwise.applications.ppi_evaluation import Evaluation, cross_validate_kernel, cut_folds
 from rankwise.datasets import Corpus, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
 

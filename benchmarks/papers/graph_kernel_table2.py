@@ -13,8 +13,8 @@ import sys
 
 from benchmarks.papers import table
 from benchmarks.papers.graph_kernel_table1 import corpora
-from rankwise.applications.evaluation import transfer
 from rankwise.applications.ppi import InteractionRanker
+from rankwise.applications.ppi_evaluation import transfer
 
 ORDER = ("AIMed", "BioInfer", "HPRD50", "IEPA", "LLL")
 PAPER = {

@@ -18,15 +18,15 @@ import numpy as np
 
 from benchmarks.papers.data import MissingData, folder
 from benchmarks.speed.harness import print_machine, print_ratios
-from rankwise.applications.candidates import (
+from rankwise.applications.alpha_and_threshold import choose, default_alphas
+from rankwise.applications.candidate_pairs import (
     documents_of,
     graphs_of,
     kernel_of,
     labelled_pairs,
     labels_of,
 )
-from rankwise.applications.evaluation import cross_validate_kernel, cut_folds
-from rankwise.applications.selection import choose, default_alphas
+from rankwise.applications.ppi_evaluation import cross_validate_kernel, cut_folds
 from rankwise.datasets import Corpus, Dependency, Entity, Sentence, Token, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
 from rankwise.numerics.threads import one_blas_thread

@@ -22,7 +22,7 @@ class ReadError(ValueError):
             where.append(f"column {column!r}" if isinstance(column, str) else f"column {column}")
         super().__init__(f"{', '.join(where)}: {reason}")
 
-    def __reduce__(self):
+    def __reduce__(self) -> tuple:
         return type(self), (self.reason, self.path, self.line, self.column)
 
 

@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RLS, InvalidKernel, KernelMap, RankRLS, RankRLSCV
-from rankwise.spaces.kernels import repair_kernel
+from rankwise.spaces.kernels import check_gram, repair_kernel
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))
@@ -116,3 +116,17 @@ def test_sparse_duplicates_are_summed():
     assert not given.has_canonical_format
     found = RankRLS(kernel="rbf").fit(given, Y).dual_coef_
     np.testing.assert_allclose(found, RankRLS(kernel="rbf").fit(2 * X, Y).dual_coef_)
+
+
+@pytest.mark.parametrize("order", ["C", "F"])
+def test_a_kernel_checked_in_place_is_what_it_was(order):
+    Z = np.random.default_rng(0).normal(size=(300, 5))
+    K = np.asarray(Z @ Z.T, order=order)
+    before = K.copy()
+    assert check_gram(K, own=True) is K
+    np.testing.assert_array_equal(K, before)
+    K[7, 7] -= 100.0
+    before = K.copy()
+    with pytest.raises(InvalidKernel, match="indefinite"):
+        check_gram(K, own=True)
+    np.testing.assert_array_equal(K, before)

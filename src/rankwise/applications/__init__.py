@@ -1,4 +1,4 @@
-"""Whole tasks built from the parts: rankwise.applications.ppi finds interactions in text."""
+"""Whole tasks built from the other parts: rankwise.applications.ppi finds interactions in text."""
 
 from rankwise.applications import ppi
 

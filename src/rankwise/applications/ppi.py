@@ -1,33 +1,24 @@
 """Protein-protein interactions in text: which candidate pairs of a sentence interact.
 
-The all-paths graph kernel, least squares on it, the regularisation and the threshold chosen by
+Least squares on the all-paths graph kernel, with the regularisation and the threshold chosen by
 leaving documents out (Airola, Pyysalo, Björne, Pahikkala, Ginter, Salakoski 2008). Any relation
 between named entities in parsed sentences can be learnt the same way.
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.applications.candidates import (
-    documents_of,
-    graphs_of,
-    kernel_of,
-    labelled_pairs,
-    labels_of,
-    pairs_of,
-)
-from rankwise.applications.evaluation import Evaluation, Transfer, cross_validate, transfer
-from rankwise.applications.selection import LEARNERS, choose, default_alphas
-from rankwise.graphs import AllPathsVectorizer
+from rankwise.applications.alpha_and_threshold import LEARNERS, choose, default_alphas
+from rankwise.applications.candidate_pairs import Candidates, graphs_of, pairs_of, training_kernel
+from rankwise.applications.ppi_evaluation import Evaluation, Transfer, cross_validate, transfer
 from rankwise.io.sentences import Pair
-from rankwise.learners.quadratic import check_alphas
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice
+from rankwise.validation import check_alphas, check_choice
 
 __all__ = [
     "Contribution",
@@ -41,7 +32,7 @@ __all__ = [
 
 
 class Prediction(NamedTuple):
-    """A candidate with its score; `interacts` where the score is above the chosen threshold."""
+    """A candidate with its score; it `interacts` if the score is above the chosen threshold."""
 
     pair: Pair
     score: float
@@ -62,41 +53,41 @@ class Contribution(NamedTuple):
 
 
 class InteractionRanker(BaseEstimator):
-    """Scores candidate pairs; learnt from a corpus whose documents say which pairs interact.
+    """Scores candidate pairs, after learning from a corpus in which some pairs interact.
 
-    fit costs one m × m inverse an alpha for m candidates (with `basis` one r × r eigenproblem)
-    and predicts every document by the model without it on the way: these predictions choose alpha
-    (largest AUC) and the threshold (largest F).
+    fit costs one m × m inverse per alpha for m candidates, or one r × r eigenproblem with a basis
+    of r. It also predicts every document by the model without that document. These predictions
+    choose alpha (largest AUC) and the threshold (largest F).
 
     Parameters
     ----------
     combine, normalize : of the kernel, see rankwise.graphs.AllPathsVectorizer
-    learner : "rls" (y = ±1, the paper's) or "rank_rls" (all pairs of candidates; alpha counts per
-        training candidate)
+    learner : "rls" (y = ±1, as in the paper) or "rank_rls" (all pairs of candidates; here alpha is
+        multiplied by the number of training candidates)
     alphas : grid, default 2^-14 … 2^6 (every second power) times the mean of the kernel's diagonal
-    basis : None all candidates; int at most that many random ones as basis vectors (sparse RLS),
-        with learner "rls"
+    basis : None for all candidates, or the largest number of random candidates as basis vectors
+        (sparse RLS), with learner "rls"
     random_state : draws the basis
     n_jobs : threads of the vectoriser
 
     Attributes
     ----------
     vectorizer_, coef_ (weight of every label pair), intercept_, alpha_, threshold_
-    documents_, held_out_ : of each labelled training candidate its document, and its score by the
+    documents_, held_out_ : for each labelled training candidate, its document, and its score by the
         model without that document
-    auc_ : of held_out_
+    auc_ : AUC of held_out_
     """
 
     def __init__(
         self,
-        combine="max",
-        normalize=True,
+        combine: str = "max",
+        normalize: bool = True,
         *,
-        learner="rls",
-        alphas=None,
-        basis=None,
-        random_state=None,
-        n_jobs=None,
+        learner: str = "rls",
+        alphas: Any = None,
+        basis: int | None = None,
+        random_state: Any = None,
+        n_jobs: int | None = None,
     ):
         self.combine = combine
         self.normalize = normalize
@@ -106,34 +97,31 @@ class InteractionRanker(BaseEstimator):
         self.random_state = random_state
         self.n_jobs = n_jobs
 
-    def fit(self, corpus, y=None):
+    def fit(self, corpus: Candidates, y: Any = None) -> InteractionRanker:
         """Learn from the labelled pairs of a Corpus, or of a list of sentences or pairs."""
         check_choice("learner", self.learner, LEARNERS)
-        pairs = labelled_pairs(corpus)
-        self.vectorizer_ = AllPathsVectorizer(self.combine, self.normalize, n_jobs=self.n_jobs)
-        F = self.vectorizer_.fit_transform(graphs_of(pairs))
-        y, self.documents_ = labels_of(pairs), documents_of(pairs)
-        K = kernel_of(F)
-        alphas = default_alphas(K) if self.alphas is None else check_alphas(self.alphas)
-        documents = Queries.from_labels(self.documents_, len(pairs))
-        if len(documents) < 2:
+        data = training_kernel(corpus, self.combine, self.normalize, self.n_jobs)
+        self.vectorizer_, self.documents_ = data.vectorizer, data.documents
+        alphas = default_alphas(data.K) if self.alphas is None else check_alphas(self.alphas)
+        groups = list(Queries.from_labels(data.documents, len(data.y)))
+        if len(groups) < 2:
             raise ValueError("corpus must have labelled pairs in two or more documents.")
-        chosen = choose(K, y, list(documents), alphas, self.learner, self.basis, self.random_state)
+        chosen = choose(data.K, data.y, groups, alphas, self.learner, self.basis, self.random_state)
         self.alpha_, self.threshold_, self.auc_ = chosen.alpha, chosen.threshold, chosen.auc
         self.held_out_, self.intercept_ = chosen.held_out, chosen.intercept
-        self.coef_ = np.asarray(F.T @ chosen.coefficients).ravel()
+        self.coef_ = np.asarray(data.F.T @ chosen.coefficients).ravel()
         return self
 
-    def decision_function(self, corpus) -> np.ndarray:
-        """(m,) a score for every candidate; higher means more likely to interact."""
+    def decision_function(self, corpus: Candidates) -> np.ndarray:
+        """(m,) one score per candidate; higher means more likely to interact."""
         check_is_fitted(self)
         pairs = pairs_of(corpus)
         if not pairs:
             return np.zeros(0)
         return self.vectorizer_.transform(graphs_of(pairs)) @ self.coef_ + self.intercept_
 
-    def predict(self, corpus) -> list[Prediction]:
-        """A Prediction for every candidate of a Corpus, of sentences or of pairs, in order."""
+    def predict(self, corpus: Candidates) -> list[Prediction]:
+        """One Prediction per candidate of a Corpus, of sentences or of pairs, in their order."""
         pairs = pairs_of(corpus)
         scores = self.decision_function(pairs)
         return [
@@ -142,9 +130,9 @@ class InteractionRanker(BaseEstimator):
         ]
 
     def explain(self, pair: Pair, k: int = 10) -> list[Contribution]:
-        """The k label pairs that add most to the pair's score, up or down, heaviest first.
+        """The k label pairs that change the pair's score most, up or down, heaviest first.
 
-        With the intercept all of them add up to the score.
+        All label pairs and the intercept add up to the score.
         """
         check_is_fitted(self)
         row = self.vectorizer_.transform(graphs_of([pair]))

@@ -14,11 +14,11 @@ from sklearn.utils import check_random_state
 from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
 from rankwise.evaluation.folds import check_folds, checked_scores, judge, refitting_folds, resolve
 from rankwise.evaluation.held_out import Refitting, held_out
-from rankwise.evaluation.progress import track
 from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.metrics import concordance
+from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
 

@@ -9,12 +9,12 @@ import numpy as np
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
 from rankwise.evaluation.held_out import HeldOut
-from rankwise.evaluation.progress import track
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.inputs import finite_vector
 from rankwise.model_selection.scoring import Folds
+from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 
 REFITS = 10

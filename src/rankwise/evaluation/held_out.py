@@ -15,9 +15,9 @@ from rankwise.evaluation.estimators import (
     gives_probabilities,
     scores_of,
 )
-from rankwise.evaluation.progress import track
 from rankwise.evaluation.ties import TieRule
 from rankwise.learners.rank_rls import RLS, RankRLS
+from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 
 PAIRS_AT_ONCE = 2_000_000

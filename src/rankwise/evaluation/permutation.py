@@ -14,11 +14,11 @@ from rankwise.evaluation.estimators import check_estimator
 from rankwise.evaluation.folds import REFITS, checked_scores, judge, resolve
 from rankwise.evaluation.held_out import Refitting
 from rankwise.evaluation.pairs import judge_pairs, pair_influence
-from rankwise.evaluation.progress import track
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
+from rankwise.numerics.progress import track
 from rankwise.spaces.nystrom_map import choose_basis
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas

@@ -1,7 +1,7 @@
 """Labelled graphs as sparse features: the all-paths graph kernel."""
 
-from rankwise.graphs.candidates import candidate_graph
-from rankwise.graphs.labelled import LabelledGraph
-from rankwise.graphs.vectorizer import AllPathsVectorizer
+from rankwise.graphs.all_paths_vectorizer import AllPathsVectorizer
+from rankwise.graphs.labelled_graph import LabelledGraph
+from rankwise.graphs.sentence_graph import candidate_graph
 
 __all__ = ["AllPathsVectorizer", "LabelledGraph", "candidate_graph"]

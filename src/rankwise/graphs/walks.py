@@ -1,144 +1,171 @@
 """Summed weights of all walks between labels, compiled: G = L W Lᵀ with W = (I − A)⁻¹ − I.
 
-W = A (I + W), so the row of a vertex follows from the rows of its successors. Vertices come in the
-order of Tarjan's strongly connected components, successors first: a component of one vertex without
-a loop costs O(its edges × n), one of c vertices the solution of a c × c system. Only what a
-component cannot do without is ever solved densely: an acyclic graph costs O(edges × vertices),
-two disconnected subgraphs are two problems, and what cannot be reached stays exactly zero.
+W = A (I + W), so the row of a vertex follows from the rows of its successors. Vertices are visited
+in the order of Tarjan's strongly connected components, successors first. A component of one vertex
+without a loop costs O(its edges × n), a component of c vertices also costs the solution of a c × c
+system. Dense systems are therefore solved only for cycles: an acyclic graph costs
+O(edges × vertices), two disconnected subgraphs are two problems, and W is exactly zero where no
+walk leads.
 """
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 from numba import njit
+from scipy import sparse
+from scipy.sparse import csgraph
 
-CONVERGES, DIVERGES = 0, 1
 LARGEST_WALK = 1e12
-"""A summed weight beyond this means a spectral radius of 1 within rounding."""
+"""A larger summed weight means that the spectral radius is 1 within rounding."""
 
 
-@njit(cache=True, nogil=True)
-def label_pairs(vertices, edges, source, target, weight, label_starts, labels, n_labels, maximum):
-    """Keys a·n_labels + b and values G_ab of several graphs, sorted by key within each.
+class Edges(NamedTuple):
+    """Edges of one graph sorted by source: vertex v has the edges starts[v] to starts[v + 1]."""
 
-    Graph g has the vertices vertices[g] to vertices[g + 1], numbered from 0 in its edges, and the
-    edges edges[g] to edges[g + 1]. Returns keys, values, where each graph's begin, and the status
-    of each graph.
+    starts: np.ndarray
+    target: np.ndarray
+    weight: np.ndarray
+
+
+class Walks(NamedTuple):
+    """W of one graph, which is zero outside one square block per connected part.
+
+    Part c has the vertices members[starts[c]:starts[c + 1]]; vertex v stands at position[v] of
+    part[v]. The rows of the block of c follow each other from W[blocks[c]] on.
     """
-    n_graphs = len(vertices) - 1
-    keys, values = np.empty(1024, np.int64), np.empty(1024)
-    starts = np.zeros(n_graphs + 1, np.int64)
-    status = np.zeros(n_graphs, np.int64)
-    filled = 0
-    for g in range(n_graphs):
-        first, last = edges[g], edges[g + 1]
-        n = vertices[g + 1] - vertices[g]
-        part, place, sizes, members, offsets, W, fine = _all_walks(
-            n, source[first:last], target[first:last], weight[first:last]
-        )
-        status[g] = CONVERGES if fine else DIVERGES
-        if fine:
-            marks = label_starts[vertices[g] : vertices[g + 1] + 1]
-            keys, values, filled = _combine(
-                part, place, sizes, members, offsets, W, marks, labels, n_labels, maximum,
-                keys, values, filled,
-            )  # fmt: skip
-        starts[g + 1] = filled
-    return keys[:filled], values[:filled], starts, status
+
+    part: np.ndarray
+    position: np.ndarray
+    members: np.ndarray
+    starts: np.ndarray
+    blocks: np.ndarray
+    W: np.ndarray
+
+
+def all_walks(
+    n: int, source: np.ndarray, target: np.ndarray, weight: np.ndarray
+) -> tuple[Walks, int]:
+    """W of a graph with n vertices, and −1.
+
+    If the sum of its walks is not finite, W is incomplete, and the second value is a vertex of the
+    first connected part for which this was seen.
+    """
+    order = np.argsort(source, kind="stable")
+    edges = Edges(piece_starts(np.bincount(source, minlength=n)), target[order], weight[order])
+    graph = sparse.csr_array((np.ones(len(target)), edges.target, edges.starts), shape=(n, n))
+    _, part = csgraph.connected_components(graph, directed=False)
+    members, sizes = np.argsort(part, kind="stable"), np.bincount(part)
+    starts = piece_starts(sizes)
+    position = np.empty(n, np.int64)
+    position[members] = np.arange(n) - starts[part[members]]
+    blocks = piece_starts(sizes**2)
+    walks = Walks(part, position, members, starts, blocks, np.zeros(blocks[-1]))
+    return walks, _sum_walks(walks, edges)
+
+
+def piece_starts(sizes: np.ndarray) -> np.ndarray:
+    """Where each of several consecutive pieces begins, and the end of the last one."""
+    return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
 
 
 @njit(cache=True, nogil=True)
-def _all_walks(n, source, target, weight):
-    """W by connected parts: vertex v is number place[v] of part[v], whose square block of W
-    starts at offsets[part[v]]; members lists the vertices part by part."""
-    order = np.argsort(source, kind="mergesort")
-    successors, weights = target[order], weight[order]
-    starts = np.zeros(n + 1, np.int64)
-    for v in source:
-        starts[v + 1] += 1
-    starts = np.cumsum(starts)
-    part, place, sizes = _connected_parts(n, source, target)
-    begins = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    offsets = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes * sizes)))
-    members = np.empty(n, np.int64)
-    for v in range(n):
-        members[begins[part[v]] + place[v]] = v
-    W = np.zeros(offsets[-1])
-    stack, bounds = _strong_components(n, starts, successors)
-    inside = np.full(n, -1, np.int64)
-    fine = True
-    for component in range(len(bounds) - 1):
-        own = stack[bounds[component] : bounds[component + 1]]
-        for i in range(len(own)):
-            inside[own[i]] = i
-        c = part[own[0]]
-        size, base = sizes[c], offsets[c]
-        block = W[base : base + size * size].reshape(size, size)
-        fine = _solve_component(own, inside, starts, successors, weights, place, block) and fine
-        if not fine:
-            break
-        for v in own:
-            inside[v] = -1
-    return part, place, sizes, members, offsets, W, fine
+def _sum_walks(walks: Walks, edges: Edges) -> int:
+    """Fill W, successors first; a vertex for which the sum diverges, or −1."""
+    vertices, bounds = _strong_components(edges)
+    inside = np.full(len(walks.part), -1, np.int64)
+    for number in range(len(bounds) - 1):
+        component = vertices[bounds[number] : bounds[number + 1]]
+        v = component[0]
+        c = walks.part[v]
+        size = walks.starts[c + 1] - walks.starts[c]
+        block = walks.W[walks.blocks[c] : walks.blocks[c + 1]].reshape(size, size)
+        if len(component) == 1:
+            converges = _solve_vertex(v, edges, walks.position, block)
+        else:
+            converges = _solve_component(component, inside, edges, walks.position, block)
+        if not converges:
+            return v
+    return -1
 
 
 @njit(cache=True, nogil=True)
-def _solve_component(own, inside, starts, successors, weights, place, W):
-    """Rows of W for one strong component, given those that it leads to; False if it diverges."""
-    c, n = len(own), W.shape[1]
+def _solve_vertex(v: int, edges: Edges, position: np.ndarray, W: np.ndarray) -> bool:
+    """Fill the row of W of a vertex on no cycle, or with a loop, from the rows it leads to.
+
+    Returns False if the sum diverges.
+    """
+    starts, target, weight = edges
+    row, loop = W[position[v]], 0.0
+    for e in range(starts[v], starts[v + 1]):
+        successor = target[e]
+        row[position[successor]] += weight[e]
+        if successor == v:
+            loop += weight[e]
+        else:
+            _add_multiple(row, weight[e], W[position[successor]])
+    if abs(loop) >= 1.0:
+        return False
+    if loop != 0.0:
+        row /= 1.0 - loop
+    return bool(np.all(np.isfinite(row)))
+
+
+@njit(cache=True, nogil=True)
+def _solve_component(
+    component: np.ndarray, inside: np.ndarray, edges: Edges, position: np.ndarray, W: np.ndarray
+) -> bool:
+    """The same for the rows R of a component with the matrix A: they become (I − A)⁻¹ R.
+
+    `inside` is −1 for every vertex, before and after.
+    """
+    starts, target, weight = edges
+    c, rows = len(component), position[component]
+    for i in range(c):
+        inside[component[i]] = i
     A = np.zeros((c, c))
     for i in range(c):
-        v = own[i]
-        row = W[place[v]]
-        for e in range(starts[v], starts[v + 1]):
-            successor, w = successors[e], weights[e]
-            row[place[successor]] += w
+        row = W[rows[i]]
+        for e in range(starts[component[i]], starts[component[i] + 1]):
+            successor = target[e]
+            row[position[successor]] += weight[e]
             if inside[successor] >= 0:
-                A[i, inside[successor]] += w
+                A[i, inside[successor]] += weight[e]
             else:
-                beyond = W[place[successor]]
-                for j in range(n):
-                    row[j] += w * beyond[j]
-    if c == 1:
-        loop = A[0, 0]
-        if loop != 0.0:
-            if abs(loop) >= 1.0:
-                return False
-            W[place[own[0]]] /= 1.0 - loop
-        return np.all(np.isfinite(W[place[own[0]]]))
-    known = _radius_below_one(A)
-    if known < 0:
+                _add_multiple(row, weight[e], W[position[successor]])
+    inside[component] = -1
+    below_one = _radius_below_one(A)
+    if below_one < 0:
         return False
-    rows = np.empty((c, n))
-    for i in range(c):
-        rows[i] = W[place[own[i]]]
-    solved, regular = _solve(np.eye(c) - A, rows)
-    if not regular:
+    right = W[rows]
+    solved, regular = _solve(np.eye(c) - A, right)
+    largest = LARGEST_WALK * (1.0 + np.max(np.abs(right)))
+    if not regular or not np.all(np.abs(solved) <= largest):  # nan fails this comparison too
         return False
-    largest = LARGEST_WALK * (1.0 + np.max(np.abs(rows)))
-    for i in range(c):
-        for j in range(n):
-            if not abs(solved[i, j]) <= largest:
-                return False
-        W[place[own[i]]] = solved[i]
-    if known == 0:
-        for i in range(c):
-            for j in range(c):
-                if solved[i, place[own[j]]] < -0.5 / c:
-                    return False
-    return True
+    W[rows] = solved
+    return below_one > 0 or bool(np.all(solved[:, rows] >= -0.5 / c))
 
 
 @njit(cache=True, nogil=True)
-def _radius_below_one(A):
-    """1 where the spectral radius ρ of A is known to be below 1, −1 where it is not, 0 where A ≥ 0
-    and the signs of W tell: W ≥ 0 if ρ < 1, else an entry is −1/c or less, for the positive left
-    eigenvector u of ρ has uᵀW = ρ/(1 − ρ) uᵀ."""
+def _add_multiple(row: np.ndarray, weight: float, other: np.ndarray) -> None:
+    for j in range(len(row)):
+        row[j] += weight * other[j]
+
+
+@njit(cache=True, nogil=True)
+def _radius_below_one(A: np.ndarray) -> int:
+    """1 if the spectral radius ρ of A is known to be below 1, −1 if it is known not to be, else 0.
+
+    0 is returned only for A ≥ 0, where the signs of W decide: if ρ < 1 then W ≥ 0, and otherwise
+    an entry of W is −1/c or less, because the positive left eigenvector u of ρ has
+    uᵀW = ρ/(1 − ρ) uᵀ.
+    """
     by_rows, by_columns, negative = 0.0, 0.0, False
     for i in range(len(A)):
         by_rows = max(by_rows, np.abs(A[i]).sum())
         by_columns = max(by_columns, np.abs(A[:, i]).sum())
-        negative = negative or np.any(A[i] < 0.0)
+        negative = negative or bool(np.any(A[i] < 0.0))
     if min(by_rows, by_columns) < 1.0:
         return 1
     if not negative:
@@ -148,7 +175,8 @@ def _radius_below_one(A):
 
 
 @njit(cache=True, nogil=True)
-def _solve(matrix, right):
+def _solve(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, bool]:
+    """The solution and True, or False if the matrix is singular."""
     try:
         return np.linalg.solve(matrix, right), True
     except Exception:
@@ -156,44 +184,17 @@ def _solve(matrix, right):
 
 
 @njit(cache=True, nogil=True)
-def _connected_parts(n, source, target):
-    """Each vertex's part, ignoring directions, its place in it, and the parts' sizes."""
-    parent = np.arange(n)
-    for e in range(len(source)):
-        a, b = _root(parent, source[e]), _root(parent, target[e])
-        parent[max(a, b)] = min(a, b)
-    part, place = np.full(n, -1, np.int64), np.empty(n, np.int64)
-    sizes = np.zeros(n, np.int64)
-    parts = 0
-    for v in range(n):
-        root = _root(parent, v)
-        if root == v:
-            part[v] = parts
-            parts += 1
-        c = part[root]
-        part[v], place[v] = c, sizes[c]
-        sizes[c] += 1
-    return part, place, sizes[:parts]
+def _strong_components(edges: Edges) -> tuple[np.ndarray, np.ndarray]:
+    """The vertices by strong component, successors first, and where each component begins.
 
-
-@njit(cache=True, nogil=True)
-def _root(parent, v):
-    while parent[v] != v:
-        parent[v] = parent[parent[v]]
-        v = parent[v]
-    return v
-
-
-@njit(cache=True, nogil=True)
-def _strong_components(n, starts, successors):
-    """Vertices component by component and where each begins; successors before predecessors.
-
-    Tarjan 1972, with the recursion written out.
+    Tarjan 1972, with an explicit stack in place of the recursion.
     """
+    starts, target, _ = edges
+    n = len(starts) - 1
     index, low = np.full(n, -1, np.int64), np.empty(n, np.int64)
     on_stack = np.zeros(n, np.bool_)
     stack, path, edge = np.empty(n, np.int64), np.empty(n, np.int64), starts[:n].copy()
-    found, bounds = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
+    vertices, bounds = np.empty(n, np.int64), np.zeros(n + 1, np.int64)
     counter, height, done, components = 0, 0, 0, 0
     for start in range(n):
         if index[start] >= 0:
@@ -210,7 +211,7 @@ def _strong_components(n, starts, successors):
                 on_stack[v] = True
             deeper = False
             while edge[v] < starts[v + 1]:
-                w = successors[edge[v]]
+                w = target[edge[v]]
                 if index[w] < 0:
                     depth += 1
                     path[depth] = w
@@ -226,106 +227,11 @@ def _strong_components(n, starts, successors):
                     height -= 1
                     w = stack[height]
                     on_stack[w] = False
-                    found[done] = w
+                    vertices[done] = w
                     done += 1
                     if w == v:
                         break
                 components += 1
                 bounds[components] = done
             depth -= 1
-    return found, bounds[: components + 1]
-
-
-@njit(cache=True, nogil=True)
-def _combine(
-    part, place, sizes, members, offsets, W, marks, labels, n_labels, maximum, keys, values, filled
-):
-    """Append the label pairs of one graph: sums (equation 1 of the erratum) or maxima (2)."""
-    n = len(part)
-    own = labels[marks[0] : marks[-1]]
-    order = np.argsort(own, kind="mergesort")
-    carrier = np.empty(len(own), np.int64)
-    for v in range(n):
-        carrier[marks[v] - marks[0] : marks[v + 1] - marks[0]] = v
-    local, distinct = np.empty(len(own), np.int64), np.empty(len(own), np.int64)
-    begins = np.empty(len(own) + 1, np.int64)
-    count = 0
-    for i in range(len(order)):
-        if i == 0 or own[order[i]] != own[order[i - 1]]:
-            distinct[count], begins[count] = own[order[i]], i
-            count += 1
-        local[order[i]] = count - 1
-    begins[count] = len(order)
-    starts = np.concatenate((np.zeros(1, np.int64), np.cumsum(sizes)))
-    total, seen = np.zeros(count), np.zeros(count, np.int64)
-    for a in range(count):
-        for i in range(begins[a], begins[a + 1]):
-            k = carrier[order[i]]
-            c = part[k]
-            row = offsets[c] + place[k] * sizes[c]
-            for t in range(sizes[c]):
-                w = W[row + t]
-                if w == 0.0:
-                    continue
-                l = members[starts[c] + t]
-                for p in range(marks[l] - marks[0], marks[l + 1] - marks[0]):
-                    b = local[p]
-                    if not maximum or seen[b] == 0:
-                        total[b] += w
-                    else:
-                        total[b] = max(total[b], w)
-                    seen[b] += 1
-        if filled + count > len(keys):
-            keys, values = _grown(keys, filled + count), _grown(values, filled + count)
-        for b in range(count):
-            if seen[b] > 0:
-                if maximum and seen[b] < n * n:
-                    total[b] = max(total[b], 0.0)
-                if total[b] != 0.0:
-                    keys[filled] = distinct[a] * n_labels + distinct[b]
-                    values[filled] = total[b]
-                    filled += 1
-                total[b], seen[b] = 0.0, 0
-    return keys, values, filled
-
-
-@njit(cache=True, nogil=True)
-def _grown(array, least):
-    wider = np.empty(max(2 * len(array), least), array.dtype)
-    wider[: len(array)] = array
-    return wider
-
-
-@njit(cache=True, nogil=True)
-def ranked(keys, n_labels):
-    """The distinct keys a·n_labels + b, sorted, and each key's place among them.
-
-    As numpy.unique with its inverse, but O(keys + n_labels): by buckets of a, and of each bucket
-    only the distinct b are sorted.
-    """
-    starts = np.zeros(n_labels + 1, np.int64)
-    for key in keys:
-        starts[key // n_labels + 1] += 1
-    starts = np.cumsum(starts)
-    fill, bucketed = starts[:-1].copy(), np.empty(len(keys), np.int64)
-    for i in range(len(keys)):
-        a = keys[i] // n_labels
-        bucketed[fill[a]] = i
-        fill[a] += 1
-    distinct, places = np.empty(len(keys), np.int64), np.empty(len(keys), np.int64)
-    seen, rank = np.full(n_labels, -1, np.int64), np.empty(n_labels, np.int64)
-    found = np.empty(n_labels, np.int64)
-    filled = 0
-    for a in range(n_labels):
-        count = 0
-        for p in range(starts[a], starts[a + 1]):
-            b = keys[bucketed[p]] - a * n_labels
-            if seen[b] != a:
-                seen[b], found[count] = a, b
-                count += 1
-        for b in np.sort(found[:count]):
-            rank[b], distinct[filled] = filled, a * n_labels + b
-            filled += 1
-        for p in range(starts[a], starts[a + 1]):
-            places[bucketed[p]] = rank[keys[bucketed[p]] - a * n_labels]
-    return distinct[:filled].copy(), places
+    return vertices, bounds[: components + 1]

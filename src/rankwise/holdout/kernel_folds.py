@@ -1,10 +1,10 @@
-"""Regularised least squares on a kernel matrix with folds, and groups within folds, left out.
+"""Regularised least squares on a kernel matrix, with folds, and groups within folds, left out.
 
-With R = (K + λ)⁻¹, or for ranking R = (K + λ)⁻¹ less its projection on the constant (an unpenalised
-intercept), a = R y are the dual coefficients and the residuals of any held-out set U are
-R_UU⁻¹ a_U. Leaving a fold U out altogether turns R into the Schur complement R − R_:U R_UU⁻¹ R_U:,
-so that groups leave the remaining items by the same formula: one m × m inverse an λ serves every
-fold of a nested cross-validation, O(m³) in all beside O(m² u) a fold of u items.
+Let R = (K + λ)⁻¹, or for ranking R = (K + λ)⁻¹ less its projection on the constant (an unpenalised
+intercept). Then a = R y are the dual coefficients, and the residuals of any held-out set U are
+R_UU⁻¹ a_U. Without a fold U, R becomes the Schur complement R − R_:U R_UU⁻¹ R_U:, so that the same
+formula leaves groups out of the remaining items. One m × m inverse per λ thus serves every fold of
+a nested cross-validation: O(m³) in all, and O(m² u) for each fold of u items.
 """
 
 from __future__ import annotations
@@ -13,11 +13,15 @@ import numpy as np
 from scipy.linalg import cho_solve, lapack, solve_triangular
 
 from rankwise.numerics.threads import one_blas_thread
+from rankwise.numerics.tiles import mirror_upper
 
 
 class LeaveOut:
-    """One λ. Ranking (`centred`) is RankRLS at alpha = λ × (number of training items), whatever is
-    held out, plus the intercept that makes its residuals sum to zero."""
+    """The model of one λ, and its predictions for items that were left out.
+
+    Ranking (`centred`) is RankRLS with alpha = λ × (number of training items), whatever is held
+    out, plus the intercept that makes the residuals sum to zero.
+    """
 
     def __init__(self, K: np.ndarray, y: np.ndarray, alpha: float, centred: bool = False):
         regularised = K.copy(order="F")
@@ -25,8 +29,8 @@ class LeaveOut:
         factor, failed = lapack.dpotrf(regularised, lower=1, overwrite_a=1)
         if failed:
             raise ValueError(f"alpha = {alpha:g} is lost in the rounding of this kernel matrix.")
-        inverse, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
-        self.R = _mirrored(inverse)
+        self.R, _ = lapack.dpotri(factor, lower=1, overwrite_c=1)
+        mirror_upper(self.R.T)
         if centred:
             u = self.R.sum(axis=1)
             self.R -= np.outer(u / u.sum(), u)
@@ -36,14 +40,15 @@ class LeaveOut:
 
     def without(self, items: np.ndarray) -> np.ndarray:
         """Predictions for the items by the model trained without them."""
-        return self.y[items] - np.linalg.solve(
-            self.R[np.ix_(items, items)], self.coefficients[items]
-        )
+        block = self.R[np.ix_(items, items)]
+        return self.y[items] - np.linalg.solve(block, self.coefficients[items])
 
-    def groups_without(self, groups: list[np.ndarray], fold=None) -> np.ndarray:
-        """(m,) each item predicted without its group and without the fold; nan in no group.
+    def groups_without(
+        self, groups: list[np.ndarray], fold: np.ndarray | None = None
+    ) -> np.ndarray:
+        """(m,) predictions for the items of each group without the group and without the fold.
 
-        Groups do not meet the fold.
+        Groups and fold are disjoint. Items in no group have nan.
         """
         out = np.full(len(self.y), np.nan)
         shared, a = None, self.coefficients
@@ -59,13 +64,3 @@ class LeaveOut:
                     block = block - shared[:, group].T @ shared[:, group]
                 out[group] = self.y[group] - np.linalg.solve(block, a[group])
         return out
-
-
-def _mirrored(lower: np.ndarray, at_once: int = 512) -> np.ndarray:
-    """The symmetric matrix of a lower triangle, in place, block by block."""
-    for start in range(0, len(lower), at_once):
-        stop = min(start + at_once, len(lower))
-        block = lower[start:stop, start:stop]
-        block += np.tril(block, -1).T - np.triu(block, 1)
-        lower[start:stop, stop:] = lower[stop:, start:stop].T
-    return lower

@@ -1,8 +1,10 @@
-"""RankBoost: a weighted sum of threshold rankers, boosted on pairs that are never enumerated."""
+"""RankBoost: a weighted sum of threshold rankers."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from numbers import Integral, Real
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,39 +14,35 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankwise.learners.ranker import Ranker
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.solvers.boosting import PairDistribution, ThresholdRankers
+from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_positive, check_scores, check_weights
 
-RANKER = np.dtype([("feature", np.int64), ("threshold", np.float64), ("missing", np.float64)])
-USELESS = 1e-12
-"""Boosting ends where no threshold has a larger advantage over chance than this."""
-
 
 class RankBoost(Ranker):
-    """Minimises Σ exp(f(x₀) − f(x₁)) over the pairs y₁ > y₀ of a query, a threshold ranker a round.
+    """Minimises Σ exp(f(x₀) − f(x₁)) over the pairs y₁ > y₀ of a query, one ranker per round.
 
-    Freund, Iyer, Schapire, Singer (2003). A round takes the ranker h(x) = [x_j > θ] of the
-    largest |r|, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) of it to f (r
-    smoothed by one pair's share, so that a perfect ranker has a finite weight). The weights D
-    are products over items whatever the number of score levels, so a round costs O(m) for them
-    and O(m n) for the search, after O(m n log m) once; pairs are never enumerated.
+    Freund, Iyer, Schapire, Singer (2003). A round takes the ranker h(x) = [x_j > θ] with the
+    largest |r|, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) h to f. (r is
+    smoothed by the share of one pair, so that a perfect ranker has a finite weight.) The weights D
+    are products of one factor per item, for any number of score levels. So a round costs O(m) for
+    the weights and O(m n) for the search, after O(m n log m) once; pairs are never enumerated.
 
     Parameters
     ----------
     n_rounds : int ≥ 1
     learning_rate : float in (0, 1], multiplies every weight
-    validation_fraction : None, or the share of queries (of items, where there are no queries) held
-        out to choose the number of rounds; the model is then trained on everything
-    random_state : draws what is held out
+    validation_fraction : None, or the share of queries (of items, if there are no queries) that is
+        held out to choose the number of rounds; the model is then trained on everything
+    random_state : draws the queries or items to hold out
 
     Attributes
     ----------
     rankers_ : structured array (t,) with "feature", "threshold" and "missing", the value (0 or 1)
-        of items whose feature is nan; a threshold of −inf tells missing values from all others
-    weights_ : (t,) their weights, negative where the feature should be small
-    n_rounds_ : t, fewer than n_rounds where validation chose so or no threshold was of any use
-    validation_scores_ : (t,) 1 − ranking error on what was held out, after every round
+        of items whose feature is nan; a threshold of −inf separates missing values from all others
+    weights_ : (t,) their weights, negative if the feature should be small
+    n_rounds_ : t, fewer than n_rounds if validation chose so or if no threshold helped any more
+    validation_scores_ : (t,) 1 − ranking error on the held-out part, after every round
     n_features_in_, feature_names_in_
 
     Examples
@@ -60,18 +58,23 @@ class RankBoost(Ranker):
     kernel = None
 
     def __init__(
-        self, n_rounds=100, *, learning_rate=1.0, validation_fraction=None, random_state=None
+        self,
+        n_rounds: int = 100,
+        *,
+        learning_rate: float = 1.0,
+        validation_fraction: float | None = None,
+        random_state: Any = None,
     ):
         self.n_rounds = n_rounds
         self.learning_rate = learning_rate
         self.validation_fraction = validation_fraction
         self.random_state = random_state
 
-    def fit(self, X, y, *, qid=None, sample_weight=None):
-        """Learn from scores y (m,), any number of levels, within queries where qid is given.
+    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> RankBoost:
+        """Learn from scores y (m,) with any number of levels, within queries if qid is given.
 
-        nan in X is a missing value; a sparse X is taken as dense, its gaps as zeros. A pair weighs
-        v_i v_j with sample_weight v.
+        nan in X is a missing value. A sparse X is made dense, its gaps are zeros. With
+        sample_weight v a pair weighs v_i v_j.
         """
         self._check_parameters()
         X = self._check_features(X, reset=True)
@@ -86,8 +89,15 @@ class RankBoost(Ranker):
             X, y, queries, weight = X[kept], y[kept], queries.take(kept), weight[kept]
         rounds = self.n_rounds
         if self.validation_fraction is not None:
-            rounds = self._choose_rounds(X, y, queries, weight)
-        self.rankers_, self.weights_ = self._boost(X, y, queries, weight, rounds)
+            rounds = self._choose_rounds(self.validation_fraction, X, y, queries, weight)
+        if not _has_pair(y, queries):
+            raise ValueError(
+                "y holds no single preference: within every query all items (n_samples = "
+                f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
+                "learn an order from."
+            )
+        pairs = PairDistribution(y, queries, weight)
+        self.rankers_, self.weights_ = boost(X, pairs, rounds, self.learning_rate)
         self.n_rounds_ = len(self.weights_)
         return self
 
@@ -102,7 +112,7 @@ class RankBoost(Ranker):
                 f"validation_fraction must be None or lie strictly between 0 and 1; got {share!r}."
             )
 
-    def _check_features(self, X, *, reset: bool) -> np.ndarray:
+    def _check_features(self, X: Any, *, reset: bool) -> np.ndarray:
         options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
         X = validate_data(self, X, reset=reset, **options)
         if sparse.issparse(X):
@@ -111,82 +121,48 @@ class RankBoost(Ranker):
             X = X.toarray()
         return X
 
-    def _boost(self, X, y, queries, weight, rounds) -> tuple[np.ndarray, np.ndarray]:
-        pairs, thresholds = PairDistribution(y, queries, weight), ThresholdRankers(X)
-        H, rankers, weights = np.zeros(len(y)), [], []
-        potential, log_total = pairs.potentials(H)
-        if log_total == -np.inf:
-            raise ValueError(
-                "y holds no single preference: within every query all items (n_samples = "
-                f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
-                "learn an order from."
-            )
-        smoothing = max(np.exp(-log_total), np.finfo(float).eps)
-        for _ in range(rounds):
-            found = thresholds.best(potential)
-            if abs(found.advantage) <= USELESS:
-                break
-            odds = (1 + found.advantage + smoothing) / (1 - found.advantage + smoothing)
-            rankers.append((found.feature, found.threshold, found.missing))
-            weights.append(self.learning_rate * 0.5 * np.log(odds))
-            H += weights[-1] * _ranks(X, rankers[-1])
-            potential, _ = pairs.potentials(H)
-        return np.array(rankers, dtype=RANKER), np.array(weights)
-
-    def _choose_rounds(self, X, y, queries, weight) -> int:
-        """The first number of rounds of the least ranking error on what is held out."""
+    def _choose_rounds(
+        self, share: float, X: np.ndarray, y: np.ndarray, queries: Queries, weight: np.ndarray
+    ) -> int:
+        """The number of rounds with the smallest ranking error on the held-out part; the smallest
+        number of several."""
         units = queries.codes if len(queries) > 1 else np.arange(len(y))
         n_units = int(units.max()) + 1
-        n_held = max(1, round(self.validation_fraction * n_units))
+        n_held = max(1, round(share * n_units))
         held = check_random_state(self.random_state).permutation(n_units)[:n_held]
         out = np.isin(units, held)
         test, train = np.flatnonzero(out), np.flatnonzero(~out)
         if not all(len(part) and _has_pair(y[part], queries.take(part)) for part in (train, test)):
             raise ValueError(
-                f"validation_fraction={self.validation_fraction} leaves no pair to train or to "
+                f"validation_fraction={share} leaves no pair to train or to "
                 f"validate on, with n_samples = {len(y)} items in {len(queries)} queries."
             )
-        rankers, weights = self._boost(
-            X[train], y[train], queries.take(train), weight[train], self.n_rounds
-        )
-        staged = list(_staged(X[test], rankers, weights)) or [np.zeros(len(test))]
-        S = np.column_stack(staged)
-        pairs, right = concordant_pairs(y[test], S, queries.take(test))
-        self.validation_scores_ = (right[pairs > 0] / pairs[pairs > 0, None]).mean(axis=0)
+        pairs = PairDistribution(y[train], queries.take(train), weight[train])
+        rankers, weights = boost(X[train], pairs, self.n_rounds, self.learning_rate)
+        staged = list(staged_scores(X[test], rankers, weights)) or [np.zeros(len(test))]
+        counted, right = concordant_pairs(y[test], np.column_stack(staged), queries.take(test))
+        self.validation_scores_ = (right[counted > 0] / counted[counted > 0, None]).mean(axis=0)
         return int(np.argmax(self.validation_scores_)) + 1
 
-    def predict(self, X):
-        """Scores (n,) of the items X, O(n) a ranker; higher is better."""
+    def predict(self, X: Any) -> np.ndarray:
+        """Scores (n,) of the items X, O(n) per ranker; higher is better."""
         check_is_fitted(self)
         X = self._check_features(X, reset=False)
         scores = np.zeros(X.shape[0])
         for ranker, weight in zip(self.rankers_, self.weights_):
-            scores += weight * _ranks(X, ranker)
+            scores += weight * Threshold(*ranker).ranks(X)
         return scores
 
-    def staged_predict(self, X):
+    def staged_predict(self, X: Any) -> Iterator[np.ndarray]:
         """Scores (n,) after one round, after two, and so on, as a generator."""
         check_is_fitted(self)
-        return _staged(self._check_features(X, reset=False), self.rankers_, self.weights_)
+        return staged_scores(self._check_features(X, reset=False), self.rankers_, self.weights_)
 
-    def __sklearn_tags__(self):
+    def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
         tags.input_tags.allow_nan = True
         return tags
 
 
-def _staged(X, rankers, weights):
-    scores = np.zeros(X.shape[0])
-    for ranker, weight in zip(rankers, weights):
-        scores = scores + weight * _ranks(X, ranker)
-        yield scores
-
-
-def _ranks(X, ranker) -> np.ndarray:
-    feature, threshold, missing = ranker
-    x = X[:, feature]
-    return np.where(np.isnan(x), missing, x > threshold)
-
-
-def _has_pair(y, queries: Queries) -> bool:
+def _has_pair(y: np.ndarray, queries: Queries) -> bool:
     return any(np.ptp(y[members]) > 0 for members in queries)

@@ -7,6 +7,7 @@ from numba import njit
 
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.pair_counts import sorted_within
+from rankwise.numerics import fenwick
 from rankwise.supervision.queries import Queries
 
 
@@ -28,7 +29,7 @@ def item_concordance(
 def _concordance(ranks, s, order, starts, levels, counted, right):
     for query in range(len(starts) - 1):
         first, stop = starts[query], starts[query + 1]
-        n, tree = levels[query], np.zeros(levels[query] + 1, dtype=np.int64)
+        n, tree = levels[query], np.zeros(levels[query], dtype=np.int64)
         up_to = np.zeros(n + 1, dtype=np.int64)
         for place in range(first, stop):
             up_to[ranks[order[place]] + 1] += 1
@@ -41,36 +42,21 @@ def _concordance(ranks, s, order, starts, levels, counted, right):
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
-                below, above = _below(tree, rank), (low - first) - _below(tree, rank + 1)
+                below = fenwick.sum_before(tree, rank)
+                above = (low - first) - fenwick.sum_before(tree, rank + 1)
                 # those left of the tie in s, and half of the tie itself, less what is swapped
                 right[item] += 0.5 * (below - above)
             for place in range(low, high):
-                _add(tree, ranks[order[place]] + 1)
+                fenwick.add(tree, ranks[order[place]], 1)
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
                 less, more = up_to[rank], up_to[n] - up_to[rank + 1]
-                below, above = _below(tree, rank), (high - first) - _below(tree, rank + 1)
+                below = fenwick.sum_before(tree, rank)
+                above = (high - first) - fenwick.sum_before(tree, rank + 1)
                 right[item] += 0.5 * (below - above) + more
                 counted[item] = less + more
             low = high
-
-
-@njit(cache=True, nogil=True)
-def _below(tree, rank):
-    """How many of the items added have a smaller rank."""
-    total = 0
-    while rank > 0:
-        total += tree[rank]
-        rank -= rank & -rank
-    return total
-
-
-@njit(cache=True, nogil=True)
-def _add(tree, place):
-    while place < len(tree):
-        tree[place] += 1
-        place += place & -place
 
 
 def auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, float]:

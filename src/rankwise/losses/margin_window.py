@@ -12,14 +12,14 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit, uintp
+from numba import njit
 
 from rankwise.losses.pair_counts import sorted_within
+from rankwise.numerics import fenwick
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
 BLOCK_ITEMS = 16384
-ONE = uintp(1)  # unsigned indices spare numba's test for negative ones
 
 
 class ScoreRanks:
@@ -105,50 +105,31 @@ def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def _add(tree, cell, value):
-    cell = uintp(cell)
-    while cell < uintp(len(tree)):
-        tree[cell] += value
-        cell |= cell + ONE
-
-
-@njit(cache=True, nogil=True)
-def _sum_before(tree, cell, zero):
-    cell, total = uintp(cell), zero
-    while cell:
-        total += tree[cell - ONE]
-        cell &= cell - ONE
-    return total
-
-
-@njit(cache=True, nogil=True)
 def _sum_above(values, ranks, p, starts, levels, first, last, cells, out):
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
-    zero = values.dtype.type(0)
     for query in range(first, last):
         j = starts[query]
         top = levels[query] - 1
         tree = cells[j : j + top]
-        tree[:] = zero
+        tree[:] = 0
         stop = starts[query + 1]
         for i in range(j, stop):
             while j < stop and p[i] > p[j] - 1.0:
-                _add(tree, top - ranks[j], values[j])
+                fenwick.add(tree, top - ranks[j], values[j])
                 j += 1
-            out[i] = _sum_before(tree, top - ranks[i], zero)
+            out[i] = fenwick.sum_before(tree, top - ranks[i])
 
 
 @njit(cache=True, nogil=True)
 def _sum_below(values, ranks, p, starts, levels, first, last, cells, out):
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
-    zero = values.dtype.type(0)
     for query in range(first, last):
         start = starts[query]
         tree = cells[start : start + levels[query] - 1]
-        tree[:] = zero
+        tree[:] = 0
         j = starts[query + 1] - 1
         for i in range(j, start - 1, -1):
             while j >= start and p[j] > p[i] - 1.0:
-                _add(tree, ranks[j], values[j])
+                fenwick.add(tree, ranks[j], values[j])
                 j -= 1
-            out[i] = _sum_before(tree, ranks[i], zero)
+            out[i] = fenwick.sum_before(tree, ranks[i])

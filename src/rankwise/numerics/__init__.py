@@ -1,0 +1,1 @@
+"""Numerical tools that know nothing about ranking: threads, tiles, factorisations, products."""

@@ -1,7 +1,7 @@
 """Cholesky factorisation of large matrices by blocks.
 
-OpenBLAS with two threads writes past its buffers when LAPACK's dpotrf, or a product F Fᵀ, has some
-16,000 rows or more, which ends the process; ordinary products of blocks are safe, and as fast.
+With two threads, OpenBLAS writes beyond its buffers in LAPACK's dpotrf, or in a product F Fᵀ, of
+about 16,000 rows or more, and the process ends. Ordinary products of blocks are safe and as fast.
 """
 
 from __future__ import annotations
@@ -13,19 +13,22 @@ BLOCK = 4096
 
 
 def cholesky_in_place(A: np.ndarray, block: int = BLOCK) -> np.ndarray:
-    """The lower factor of A, written over its lower triangle; LinAlgError if A is not definite.
+    """The lower factor of A, written over its lower triangle; O(m³/3).
 
-    O(m³/3); what stands above the diagonal blocks is left as it was.
+    The entries above the diagonal blocks keep their values. LinAlgError if A is not positive
+    definite.
     """
     m = len(A)
     for start in range(0, m, block):
         stop = min(start + block, m)
-        here = slice(start, stop)
-        A[here, here] = _lower_factor(A[here, here])
+        diagonal = slice(start, stop)
+        A[diagonal, diagonal] = _lower_factor(A[diagonal, diagonal])
         if stop == m:
             break
-        below = solve_triangular(A[here, here], A[stop:, here].T, lower=True, check_finite=False).T
-        A[stop:, here] = below
+        below = solve_triangular(
+            A[diagonal, diagonal], A[stop:, diagonal].T, lower=True, check_finite=False
+        ).T
+        A[stop:, diagonal] = below
         for first in range(stop, m, block):
             right = below[first - stop : first - stop + block]
             A[first:, first : first + block] -= below[first - stop :] @ right.T
@@ -33,7 +36,10 @@ def cholesky_in_place(A: np.ndarray, block: int = BLOCK) -> np.ndarray:
 
 
 def _lower_factor(A: np.ndarray) -> np.ndarray:
-    """In A itself where it lies row by row in one piece: LAPACK's columns of Aᵀ = L Lᵀ."""
+    """The lower factor of one block, computed in place if A is contiguous by rows.
+
+    LAPACK stores matrices by columns, so A.T is the upper triangle that it expects.
+    """
     upper, failed = lapack.dpotrf(A.T, lower=0, clean=0, overwrite_a=1)
     if failed:
         raise LinAlgError(f"the leading minor of order {failed} is not positive definite.")

@@ -1,34 +1,40 @@
-"""Φ w and Φᵀ g for a data matrix Φ, in double precision without a copy or a transpose of Φ.
+"""Φ w and Φᵀ g for a data matrix Φ, in double precision, without a copy or a transpose of Φ.
 
-O(nnz) each, on all cores. Rows are cut into blocks whose number depends on the data alone, so the
-results do not depend on the number of threads.
+Each product costs O(nnz) and uses all cores. The rows are cut into blocks whose number depends on
+the data alone, so the results do not depend on the number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import partial
 from itertools import pairwise
 
 import numpy as np
 from numba import njit, uintp
 from scipy import sparse
+from scipy.sparse.linalg import LinearOperator
 
 from rankwise.numerics.threads import run
 
 MAX_BLOCKS = 16
 BLOCK_ENTRIES = 100_000
 
+_Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
+"""data, indices, indptr of a CSR matrix."""
+
 
 class Products:
     """The two products of one matrix: dense or CSR, float32 or float64, or a linear operator."""
 
-    def __init__(self, phi):
+    def __init__(self, phi: np.ndarray | sparse.csr_array | LinearOperator):
         self.shape = phi.shape
+        self._matrix: _SparseRows | _DenseRows | _Operator
         if sparse.issparse(phi):
             self._matrix = _SparseRows(phi)
         else:
             self._matrix = _DenseRows(phi) if isinstance(phi, np.ndarray) else _Operator(phi)
-        self._blocks = list(pairwise(self._matrix.edges()))
+        self._blocks = list(pairwise(self._matrix.block_bounds()))
 
     def scores(self, w: np.ndarray) -> np.ndarray:
         """Φ w, (m,)."""
@@ -46,69 +52,70 @@ class Products:
 
 
 class _SparseRows:
-    def __init__(self, X):
-        self._arrays = (X.data, X.indices, X.indptr)
+    def __init__(self, X: sparse.csr_array):
+        self._arrays: _Csr = (X.data, X.indices, X.indptr)
         self._shape, self._nnz = X.shape, X.nnz
 
-    def edges(self) -> list[int]:
-        """Row numbers that cut the matrix into blocks of equally many entries."""
+    def block_bounds(self) -> list[int]:
+        """Row numbers that cut the matrix into blocks with the same number of entries."""
         m, n = self._shape
         cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
         return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
 
-    def scores(self, low, high, w, out):
-        _multiply_rows(*self._arrays, low, high, w, out)
+    def scores(self, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
+        _multiply_rows(self._arrays, low, high, w, out)
 
-    def pullback(self, low, high, g):
-        return _add_rows(*self._arrays, low, high, g, self._shape[1])
+    def pullback(self, low: int, high: int, g: np.ndarray) -> np.ndarray:
+        return _add_rows(self._arrays, low, high, g, self._shape[1])
 
 
 class _DenseRows:
-    """Float64 goes to BLAS as it is, anything else a few rows at a time in double precision."""
+    """BLAS takes float64 as it is; other types are converted to it, a few rows at a time."""
 
     def __init__(self, X: np.ndarray):
         self._X = X
         self._step = len(X) if X.dtype == np.float64 else BLOCK_ENTRIES // max(1, X.shape[1]) + 1
 
-    def edges(self) -> list[int]:
+    def block_bounds(self) -> list[int]:
         m, n = self._X.shape
         return np.linspace(0, m, min(_n_blocks(m * n, n), max(m, 1)) + 1).astype(int).tolist()
 
-    def scores(self, low, high, w, out):
+    def scores(self, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
         for a, b in self._steps(low, high):
             np.matmul(self._X[a:b].astype(np.float64, copy=False), w, out=out[a:b])
 
-    def pullback(self, low, high, g):
+    def pullback(self, low: int, high: int, g: np.ndarray) -> np.ndarray:
         total = np.zeros(self._X.shape[1])
         for a, b in self._steps(low, high):
             total += g[a:b] @ self._X[a:b].astype(np.float64, copy=False)
         return total
 
-    def _steps(self, low, high):
+    def _steps(self, low: int, high: int) -> Iterator[tuple[int, int]]:
         return pairwise([*range(low, high, max(1, self._step)), high])
 
 
 class _Operator:
-    def __init__(self, phi):
+    def __init__(self, phi: LinearOperator):
         self._phi = phi
 
-    def edges(self) -> list[int]:
+    def block_bounds(self) -> list[int]:
         return [0, self._phi.shape[0]]
 
-    def scores(self, low, high, w, out):
+    def scores(self, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
         out[low:high] = self._phi @ w
 
-    def pullback(self, _low, _high, g):
+    def pullback(self, _low: int, _high: int, g: np.ndarray) -> np.ndarray:
         return np.asarray(self._phi.T @ g)
 
 
 def _n_blocks(n_entries: int, n_columns: int) -> int:
-    """Few blocks where Φᵀ g would need many long partial sums."""
+    """The number of blocks; small if the partial sums of Φᵀ g, one per block, would be long."""
     return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
 
 
 @njit(cache=True, nogil=True)
-def _multiply_rows(data, indices, indptr, low, high, w, out):
+def _multiply_rows(X: _Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
+    data, indices, indptr = X
     for row in range(low, high):
         total = 0.0
         for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
@@ -117,7 +124,8 @@ def _multiply_rows(data, indices, indptr, low, high, w, out):
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(data, indices, indptr, low, high, g, n):
+def _add_rows(X: _Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
+    data, indices, indptr = X
     total = np.zeros(n)
     for row in range(low, high):
         value = g[row]

@@ -18,7 +18,9 @@ TOLERANCE = 1e-12
 POLES_TRIED = 257
 
 
-def interpolate_alphas(alphas: np.ndarray, low: float, high: float):
+def interpolate_alphas(
+    alphas: np.ndarray, low: float, high: float
+) -> tuple[np.ndarray, np.ndarray]:
     """(nodes, T): values at all alphas are T @ values at alphas[nodes], to TOLERANCE of Σ|g|/(μ+λ).
 
     For eigenvalues μ within [low, high], low + min(alphas) > 0; O(a r (r + POLES_TRIED)). Alphas

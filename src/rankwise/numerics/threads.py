@@ -1,48 +1,75 @@
-"""All cores for compiled loops that release the lock; the same result for any thread count.
+"""All cores for compiled loops that release the interpreter's lock.
 
-Plain threads, unlike numba's own parallel loops, are safe under joblib's and the user's threads.
-They are daemons fed by one queue: nothing waits for them when the interpreter ends, and Ctrl-C at
-any moment leaves no lock taken that another thread would wait for. The calling thread works too.
+Plain threads, unlike numba's own parallel loops, are safe inside the threads of joblib and of the
+user. The workers are daemon threads that one queue feeds: the interpreter does not wait for them
+when it ends, and Ctrl-C at any moment leaves no lock that another thread would wait for. The
+calling thread works too.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from functools import cache, partial
 from itertools import count, pairwise
 from queue import SimpleQueue
 from threading import Thread
+from typing import Any
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
 _workers: list[Thread] = []
-_inbox: SimpleQueue = SimpleQueue()
-_alone: ContextVar[bool] = ContextVar("alone", default=False)
+_inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
+_limit: ContextVar[int | None] = ContextVar("limit", default=None)
 
 
 def n_threads() -> int:
-    """Cores this process may use; the environment variable RANKWISE_THREADS overrides it."""
-    if _alone.get():
-        return 1
+    """The cores that this process may use, or the environment variable RANKWISE_THREADS.
+
+    Inside `limit_threads` it is never more than the limit.
+    """
     wanted = os.environ.get("RANKWISE_THREADS")
     if wanted:
-        return max(1, int(wanted))
-    if hasattr(os, "sched_getaffinity"):
-        return len(os.sched_getaffinity(0))
-    return os.cpu_count() or 1
+        cores = max(1, int(wanted))
+    elif hasattr(os, "sched_getaffinity"):
+        cores = len(os.sched_getaffinity(0))
+    else:
+        cores = os.cpu_count() or 1
+    return min(cores, _limit.get() or cores)
 
 
-def run(tasks: Sequence[Callable[[], object]]) -> list:
-    """The results of all tasks, in their order; in threads when there are several of both.
+@contextmanager
+def limit_threads(n_jobs: int | None) -> Iterator[None]:
+    """A context with at most n_jobs threads, counted as in scikit-learn.
 
-    A task must not call `run` itself. Where the cut into tasks does not depend on the number of
-    threads, neither does the result. On Ctrl-C the tasks under way are waited for (they may write
-    to arrays that the caller goes on using), the others are dropped.
+    None and −1 allow all of them, −2 all but one, and so on.
+    """
+    limit = n_threads()
+    if n_jobs is not None:
+        limit = min(limit, n_jobs) if n_jobs > 0 else max(1, limit + 1 + n_jobs)
+    token = _limit.set(limit)
+    try:
+        yield
+    finally:
+        _limit.reset(token)
+
+
+def single_thread() -> AbstractContextManager[None]:
+    """A context without further threads, for a caller that is itself one of many."""
+    return limit_threads(1)
+
+
+def run(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+    """The results of all tasks, in the order of the tasks.
+
+    Several threads take the tasks if `n_threads` allows it. The result does not depend on the
+    number of threads, provided that the tasks themselves do not. A task must not call `run`. If
+    tasks fail, the error of the first of them is raised. After Ctrl-C, `run` waits for the tasks
+    that have begun, which may write to arrays of the caller, and drops the others.
     """
     threads = min(n_threads(), len(tasks))
     if threads <= 1:
@@ -51,18 +78,33 @@ def run(tasks: Sequence[Callable[[], object]]) -> list:
     return _Batch(tasks).results(threads - 1)
 
 
-class _Batch:
-    """Tasks that several threads take one after another."""
+def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> None:
+    """Call task(low, high) for disjoint ranges that cover range(total), on several threads.
 
-    def __init__(self, tasks: Sequence[Callable[[], object]]):
+    `work` estimates the elementary operations of all ranges together; if they are few, the calling
+    thread does everything. Different ranges must write to different memory: the outcome then does
+    not depend on the number of ranges.
+    """
+    threads = min(n_threads(), total)
+    if threads <= 1 or work < 2e5:
+        task(0, total)
+        return
+    bounds = np.linspace(0, total, min(total, 4 * threads) + 1).astype(int)
+    run([partial(task, low, high) for low, high in pairwise(bounds)])
+
+
+class _Batch:
+    """Tasks that several threads take one after the other."""
+
+    def __init__(self, tasks: Sequence[Callable[[], Any]]):
         self._tasks = tasks
         self._next = count()
         self._stopped = False
-        self._outcomes: list = [None] * len(tasks)
+        self._outcomes: list[Any] = [None] * len(tasks)
         self._errors: dict[int, BaseException] = {}
         self._entered: list[None] = []
         self._left: list[None] = []
-        self._finished: SimpleQueue = SimpleQueue()
+        self._finished: SimpleQueue[None] = SimpleQueue()
 
     def _take_tasks(self) -> None:
         for number in self._next:
@@ -75,13 +117,13 @@ class _Batch:
                 self._stopped = True
 
     def _work(self) -> None:
-        """What a helping thread does."""
+        """The work of one helping thread."""
         self._entered.append(None)
         self._take_tasks()
         self._left.append(None)
         self._finished.put(None)
 
-    def results(self, helpers: int) -> list:
+    def results(self, helpers: int) -> list[Any]:
         try:
             for _ in range(helpers):
                 _inbox.put(self._work)
@@ -89,7 +131,8 @@ class _Batch:
             for _ in range(helpers):
                 self._finished.get()
         except BaseException:
-            # An interrupt may come between a message and its being counted: count the workers.
+            # Ctrl-C may have come between a message of _finished and its count, so the threads
+            # that have entered and not left are counted instead.
             self._stopped = True
             while len(self._left) < len(self._entered):
                 time.sleep(1e-3)
@@ -107,51 +150,27 @@ def _start_workers(wanted: int) -> None:
         _workers.append(worker)
 
 
-def _serve(inbox: SimpleQueue) -> None:
+def _serve(inbox: SimpleQueue[Callable[[], None]]) -> None:
     while True:
         inbox.get()()
 
 
 def _forget_workers() -> None:
-    """A forked child has no threads but the one that forked."""
+    """A forked child has only the thread that forked: it starts workers of its own."""
     global _inbox
     _workers.clear()
     _inbox = SimpleQueue()
 
 
-@contextmanager
-def single_thread():
-    """A context in which compiled loops keep to the calling thread, one of many that work."""
-    token = _alone.set(True)
-    try:
-        yield
-    finally:
-        _alone.reset(token)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget_workers)
+
+
+def one_blas_thread() -> AbstractContextManager[Any]:
+    """A context in which BLAS starts no threads of its own, which would compete with ours."""
+    return _blas_pools().limit(limits=1, user_api="blas")
 
 
 @cache
-def _pools_of_blas() -> ThreadpoolController:
+def _blas_pools() -> ThreadpoolController:
     return ThreadpoolController()
-
-
-def one_blas_thread():
-    """A context in which BLAS starts no threads beside ours, which would wait for each other."""
-    return _pools_of_blas().limit(limits=1, user_api="blas")
-
-
-def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> None:
-    """Call task(low, high) over disjoint ranges that cover range(total), in threads where it pays.
-
-    `work` estimates the elementary operations of the whole; small tasks stay in this thread. The
-    ranges must write to disjoint places, so the outcome does not depend on their number.
-    """
-    threads = min(n_threads(), total)
-    if threads <= 1 or work < 2e5:
-        task(0, total)
-        return
-    bounds = np.linspace(0, total, min(total, 4 * threads) + 1).astype(int)
-    run([partial(task, low, high) for low, high in pairwise(bounds)])
-
-
-if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget_workers)

@@ -1,4 +1,4 @@
-"""Square matrices by tiles that stay in the cache while they are read across."""
+"""Square matrices read across, tile by tile, so that the tiles stay in the processor's cache."""
 
 from __future__ import annotations
 
@@ -11,12 +11,13 @@ TILE = 256
 
 
 def upper_tiles(n: int) -> Iterator[tuple[slice, slice]]:
-    """(rows, columns) of the tiles on and above the diagonal."""
+    """(rows, columns) of the tiles on and above the diagonal of an n × n matrix."""
     for top, left in combinations_with_replacement(range(0, n, TILE), 2):
         yield slice(top, min(top + TILE, n)), slice(left, min(left + TILE, n))
 
 
 def transpose_in_place(A: np.ndarray) -> None:
+    """Replace A by its transpose, without a second matrix of its size."""
     for rows, columns in upper_tiles(len(A)):
         upper = A[rows, columns].copy()
         if rows != columns:
@@ -25,7 +26,7 @@ def transpose_in_place(A: np.ndarray) -> None:
 
 
 def mirror_upper(A: np.ndarray) -> None:
-    """Write the triangle below the diagonal anew from the one above."""
+    """Overwrite the triangle below the diagonal with the one above it."""
     for rows, columns in upper_tiles(len(A)):
         tile = A[rows, columns]
         if rows != columns:

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import sparse
 
-from rankwise.learners.rank_boost import RankBoost, _ranks
+from rankwise.learners.rank_boost import RankBoost
+from rankwise.solvers.boosting import Threshold
 from rankwise.spaces.kernels import kernel_matrix
 from rankwise.workflow.relation import Relation
 from rankwise.workflow.trained_model import TrainedModel
@@ -97,7 +98,7 @@ def _parts(model: TrainedModel, pair: np.ndarray, raw: np.ndarray):
     if isinstance(ranker, RankBoost):
         amounts = np.zeros(pair.shape[1])
         for rule, weight in zip(ranker.rankers_, ranker.weights_):
-            fires = _ranks(pair, rule)
+            fires = Threshold(*rule).ranks(pair)
             amounts[rule["feature"]] += weight * (fires[0] - fires[1])
         return amounts, features, raw, "features"
     if ranker.kernel == "linear":

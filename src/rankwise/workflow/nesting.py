@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.evaluation.folds import checked_scores, refitting_folds, splits
-from rankwise.evaluation.progress import track
+from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.items import Items
 from rankwise.workflow.judging import Judgement, judge

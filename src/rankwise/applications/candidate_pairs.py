@@ -2,35 +2,60 @@
 
 from __future__ import annotations
 
-import numpy as np
+from collections.abc import Iterable
+from typing import NamedTuple
 
-from rankwise.graphs import LabelledGraph, candidate_graph
+import numpy as np
+from scipy import sparse
+
+from rankwise.graphs import AllPathsVectorizer, LabelledGraph, candidate_graph
 from rankwise.io.sentences import Corpus, Pair, Sentence
 from rankwise.numerics.memory import refuse_too_large
 
+Candidates = Corpus | Sentence | Pair | Iterable[Sentence | Pair]
 
-def pairs_of(corpus) -> list[Pair]:
+
+class TrainingKernel(NamedTuple):
+    """The labelled candidates of a corpus: features F, kernel K = F Fᵀ, labels ±1, documents."""
+
+    vectorizer: AllPathsVectorizer
+    F: sparse.csr_matrix
+    K: np.ndarray
+    y: np.ndarray
+    documents: np.ndarray
+
+
+def training_kernel(
+    corpus: Candidates, combine: str = "max", normalize: bool = True, n_jobs: int | None = None
+) -> TrainingKernel:
+    """The kernel of the labelled candidates; the arguments are those of AllPathsVectorizer."""
+    pairs = labelled_pairs(corpus)
+    vectorizer = AllPathsVectorizer(combine, normalize, n_jobs=n_jobs)
+    F = vectorizer.fit_transform(graphs_of(pairs))
+    return TrainingKernel(vectorizer, F, kernel_of(F), labels_of(pairs), documents_of(pairs))
+
+
+def pairs_of(corpus: Candidates) -> list[Pair]:
     """All candidates of a Corpus, a Sentence, or a list of sentences or pairs."""
     if isinstance(corpus, Corpus | Sentence):
         return list(corpus.pairs)
     if isinstance(corpus, Pair):
         return [corpus]
-    found: list[Pair] = []
+    pairs: list[Pair] = []
     for number, item in enumerate(corpus):
         if not isinstance(item, Pair | Sentence):
             raise ValueError(
                 f"corpus must be a Corpus, sentences or pairs; item {number} is a "
                 f"{type(item).__name__}."
             )
-        found.extend([item] if isinstance(item, Pair) else item.pairs)
-    return found
+        pairs.extend([item] if isinstance(item, Pair) else item.pairs)
+    return pairs
 
 
-def labelled_pairs(corpus) -> list[Pair]:
-    """The candidates whose interaction is known, with some of each kind."""
+def labelled_pairs(corpus: Candidates) -> list[Pair]:
+    """The candidates whose interaction is known; refused unless some interact and some do not."""
     pairs = [pair for pair in pairs_of(corpus) if pair.interaction is not None]
-    kinds = {pair.interaction for pair in pairs}
-    if kinds != {True, False}:
+    if {pair.interaction for pair in pairs} != {True, False}:
         raise ValueError(
             "corpus must have pairs that interact and pairs that do not; it has "
             f"{len(pairs)} labelled pairs, all of one kind or none."
@@ -43,7 +68,7 @@ def graphs_of(pairs: list[Pair]) -> list[LabelledGraph]:
 
 
 def labels_of(pairs: list[Pair]) -> np.ndarray:
-    """±1."""
+    """1 for pairs that interact, −1 for the others."""
     return np.where([bool(pair.interaction) for pair in pairs], 1.0, -1.0)
 
 
@@ -51,7 +76,7 @@ def documents_of(pairs: list[Pair]) -> np.ndarray:
     return np.array([pair.document for pair in pairs], dtype=object)
 
 
-def kernel_of(F) -> np.ndarray:
-    """F Fᵀ dense, m × m."""
+def kernel_of(F: sparse.csr_matrix) -> np.ndarray:
+    """The dense m × m matrix F Fᵀ."""
     refuse_too_large(F.shape[0], F.shape[0], "the kernel matrix", "train on fewer candidates")
     return (F @ F.T).toarray()

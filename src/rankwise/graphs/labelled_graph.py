@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from itertools import count
+from typing import Any
 
 import numpy as np
 
 
 class LabelledGraph:
-    """A directed graph: a set of labels a vertex, and edges (from, to, weight).
+    """A directed graph: one set of labels per vertex, and edges (from, to, weight).
 
     Parameters
     ----------
-    labels : one collection of strings a vertex; a vertex may have none
-    edges : (from, to, weight), vertices by their number; parallel edges add up
+    labels : one collection of strings per vertex; it may be empty
+    edges : (from, to, weight), with the numbers of the two vertices; parallel edges add up
 
     Attributes
     ----------
@@ -41,12 +42,12 @@ class LabelledGraph:
         return len(self.labels)
 
     def adjacency(self) -> np.ndarray:
-        """A dense, A_ij the summed weight of the edges from i to j."""
+        """The dense matrix A, A_ij the summed weight of the edges from i to j."""
         A = np.zeros((self.n_vertices, self.n_vertices))
         np.add.at(A, (self.source, self.target), self.weight)
         return A
 
-    def __eq__(self, other) -> bool:
+    def __eq__(self, other: object) -> bool:
         if not isinstance(other, LabelledGraph):
             return NotImplemented
         return self.labels == other.labels and self.edges == other.edges
@@ -57,22 +58,22 @@ class LabelledGraph:
         return f"LabelledGraph({self.n_vertices} vertices, {len(self.edges)} edges)"
 
 
-def _label_set(labels, vertex: int) -> frozenset:
+def _label_set(labels: Iterable[str], vertex: int) -> frozenset[str]:
     if isinstance(labels, str | bytes):
         raise ValueError(
             f"labels[{vertex}] is the string {labels!r}; give a set of labels, {{{labels!r}}}."
         )
     try:
-        found = frozenset(labels)
+        distinct = frozenset(labels)
     except TypeError as error:
         raise ValueError(f"labels[{vertex}] must be a set of strings; got {labels!r}.") from error
-    if not all(isinstance(label, str) for label in found):
-        raise ValueError(f"labels[{vertex}] must hold strings; got {sorted(map(repr, found))}.")
-    return found
+    if not all(isinstance(label, str) for label in distinct):
+        raise ValueError(f"labels[{vertex}] must hold strings; got {sorted(map(repr, distinct))}.")
+    return distinct
 
 
-def _edge_arrays(edges, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """(from, to, weight) as int64, int64 and float64 arrays, checked."""
+def _edge_arrays(edges: Any, n_vertices: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The checked edges as arrays `from` (int64), `to` (int64) and `weight` (float64)."""
     edges = edges if isinstance(edges, np.ndarray) else list(edges)
     if not len(edges):
         return np.zeros(0, np.int64), np.zeros(0, np.int64), np.zeros(0)

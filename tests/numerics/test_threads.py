@@ -48,6 +48,16 @@ def test_the_first_error_is_raised_and_later_runs_work(monkeypatch):
     assert threads.run([lambda: 1, lambda: 2]) == [1, 2]
 
 
+def test_limits_count_as_in_scikit_learn(monkeypatch):
+    monkeypatch.setenv("RANKWISE_THREADS", "4")
+    for n_jobs, expected in [(None, 4), (-1, 4), (-2, 3), (-9, 1), (1, 1), (3, 3), (8, 4)]:
+        with threads.limit_threads(n_jobs):
+            assert threads.n_threads() == expected
+    with threads.single_thread(), threads.limit_threads(3):
+        assert threads.n_threads() == 1
+    assert threads.n_threads() == 4
+
+
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 @pytest.mark.filterwarnings("ignore:This process .* is multi-threaded")
 def test_a_forked_child_starts_threads_of_its_own(monkeypatch):
@@ -68,7 +78,7 @@ def test_ctrl_c_ends_the_process_and_leaves_the_threads_usable(delay):
     try:
         assert process.stdout.readline() == "ready\n"
         time.sleep(delay)
-        for _ in range(200):  # RankSVM takes one as a wish for the best model so far
+        for _ in range(200):  # RankSVM.fit answers one Ctrl-C with its best model so far
             if process.poll() is not None or _readable(process.stdout):
                 break
             process.send_signal(signal.SIGINT)

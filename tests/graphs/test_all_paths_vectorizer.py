@@ -1,7 +1,5 @@
 """Label-pair features: their products are the kernel of the definitions."""
 
-import doctest
-
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
@@ -12,11 +10,8 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
-import rankwise.graphs.labelled
-import rankwise.graphs.vectorizer
 from rankwise import RankRLS
-from rankwise.graphs import AllPathsVectorizer, LabelledGraph
-from rankwise.graphs.walks import ranked
+from rankwise.graphs import AllPathsVectorizer, LabelledGraph, all_paths_vectorizer
 from tests import reference_graphs as reference
 
 VARIANTS = [(c, n) for c in ("sum", "max") for n in (False, True)]
@@ -126,8 +121,8 @@ def random_graphs(count, seed):
 
 def test_the_number_of_threads_changes_nothing():
     many = random_graphs(150, 1)
-    one, two, default = (AllPathsVectorizer(n_jobs=n).fit_transform(many) for n in (1, 2, None))
-    for other in (two, default):
+    one, *others = (AllPathsVectorizer(n_jobs=n).fit_transform(many) for n in (1, 2, -1, None))
+    for other in others:
         assert (one != other).nnz == 0
     assert one.has_canonical_format and sparse.isspmatrix_csr(one)
     check = sparse.csr_matrix((one.data.copy(), one.indices.copy(), one.indptr.copy()), one.shape)
@@ -135,18 +130,23 @@ def test_the_number_of_threads_changes_nothing():
     assert (check != one).nnz == 0 and check.nnz == one.nnz
 
 
+@pytest.mark.parametrize("entries", [1, 300])
+def test_neither_does_the_number_of_tasks(monkeypatch, entries):
+    many = random_graphs(40, 3)
+    expected = AllPathsVectorizer("max", True).fit_transform(many)
+    monkeypatch.setattr(all_paths_vectorizer, "TASK_ENTRIES", entries)
+    assert (AllPathsVectorizer("max", True).fit_transform(many) != expected).nnz == 0
+    diverging = LabelledGraph([{"a"}, {"b"}], [(0, 1, 2.0), (1, 0, 2.0)])
+    for n_jobs in (1, 2):
+        with pytest.raises(ValueError, match=r"graphs\[7\] has a spectral radius of 2"):
+            AllPathsVectorizer(n_jobs=n_jobs).fit([*many[:7], diverging, *many[7:], diverging])
+
+
 def test_normalised_rows_have_norm_one_and_empty_graphs_none():
     several = [*random_graphs(5, 2), LabelledGraph([], []), LabelledGraph([{"a"}], [])]
     F = AllPathsVectorizer("max", True).fit_transform(several)
     norms = np.sqrt(F.multiply(F).sum(axis=1)).A1
     assert_allclose(norms, [1, 1, 1, 1, 1, 0, 0])
-
-
-@given(st.lists(st.tuples(st.integers(0, 6), st.integers(0, 6)), max_size=40))
-def test_ranks_are_those_of_unique(pairs):
-    keys = np.array([7 * a + b for a, b in pairs], dtype=np.int64)
-    for found, expected in zip(ranked(keys, 7), np.unique(keys, return_inverse=True)):
-        assert found.tolist() == expected.tolist()
 
 
 def test_works_in_pipelines_and_searches():
@@ -159,40 +159,16 @@ def test_works_in_pipelines_and_searches():
     assert search.predict(several[:4]).shape == (4,)
 
 
-@pytest.mark.parametrize(
-    "labels, edges, message",
-    [
-        (["ab"], [], r"labels\[0\] is the string 'ab'"),
-        ([{"a"}, {1}], [], r"labels\[1\] must hold strings"),
-        ([{"a"}, 3], [], r"labels\[1\] must be a set"),
-        ([{"a"}], [(0, 1, 0.5)], r"edges\[0\].*does not join two of the vertices 0 to 0"),
-        ([{"a"}], [(0, -1, 0.5)], r"edges\[0\]"),
-        ([{"a"}], [(0, 0.5, 0.5)], r"edges\[0\]"),
-        ([{"a"}], [(0, 0, 0.1), (0, 0, np.nan)], r"edges\[1\] has the weight nan"),
-        ([{"a"}], [(0, 0)], "triples"),
-        ([{"a"}], [("x", 0, 1)], "triples of numbers"),
-    ],
-)
-def test_bad_graphs(labels, edges, message):
-    with pytest.raises(ValueError, match=message):
-        LabelledGraph(labels, edges)
-
-
 def test_bad_input():
     graph = LabelledGraph([{"a"}], [(0, 0, 0.5)])
     for arguments, given_graphs, message in [
         ({"combine": "mean"}, [graph], "combine must be one of 'sum', 'max'"),
         ({"normalize": "l2"}, [graph], "normalize must be True or False"),
+        ({"n_jobs": 0}, [graph], "n_jobs must be None or a nonzero integer; got 0"),
         ({}, [], "graphs is empty"),
-        ({}, graph, "got a single one"),
+        ({}, graph, r"must be a list of LabelledGraph; got LabelledGraph\(1"),
         ({}, None, "must be a list of LabelledGraph; got None"),
         ({}, [graph, "text"], r"graphs\[1\] is a str"),
     ]:
         with pytest.raises(ValueError, match=message):
             AllPathsVectorizer(**arguments).fit(given_graphs)
-    assert graph == LabelledGraph([["a", "a"]], [(0, 0, 0.5)]) and graph.n_vertices == 1
-
-
-def test_docstrings():
-    for module in (rankwise.graphs.labelled, rankwise.graphs.vectorizer):
-        assert doctest.testmod(module).failed == 0

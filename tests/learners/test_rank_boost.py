@@ -89,11 +89,12 @@ def test_potentials_and_the_best_threshold_by_enumeration(data):
         for cut in (-np.inf, 0.5, 1.5):
             for missing in (0.0, 1.0):
                 best = max(best, abs(expected @ np.where(np.isnan(x), missing, x > cut)))
-    found = ThresholdRankers(items).best(potential)
-    x = items[:, found.feature]
-    ranks = np.where(np.isnan(x), found.missing, x > found.threshold)
-    assert_allclose(abs(found.advantage), best, atol=1e-9)
-    assert_allclose(found.advantage, expected @ ranks, atol=1e-9)
+    threshold, advantage = ThresholdRankers(items).best(potential)
+    x = items[:, threshold.feature]
+    ranks = np.where(np.isnan(x), threshold.missing, x > threshold.threshold)
+    assert_allclose(abs(advantage), best, atol=1e-9)
+    assert_allclose(advantage, expected @ ranks, atol=1e-9)
+    assert_allclose(threshold.ranks(items), ranks)
 
 
 def test_learning_rate_and_weights():

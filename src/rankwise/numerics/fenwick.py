@@ -1,0 +1,37 @@
+"""A Fenwick tree: sums over the first cells of an array whose cells change, O(log n) each.
+
+The tree is a plain array of n cells that starts as zeros. Cell c holds the sum of a range that ends
+with c, so that adding a value and summing all cells before one visit O(log n) cells.
+
+numba compiles these functions into the loops that call them, and it takes a cached loop as valid
+if the file of that loop has not changed. So a changed function needs a new name: its callers then
+change too, and no old machine code stays in use.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit, uintp
+
+ONE = uintp(1)  # unsigned numbers: numba tests a signed index for being negative
+
+
+@njit(cache=True, nogil=True)
+def add(tree: np.ndarray, cell: int, value: Any) -> None:
+    """Add `value` to a cell; a cell beyond the last one is ignored."""
+    visited = uintp(cell)
+    while visited < uintp(len(tree)):
+        tree[visited] += value
+        visited |= visited + ONE
+
+
+@njit(cache=True, nogil=True)
+def sum_before(tree: np.ndarray, cell: int) -> Any:
+    """The sum of all cells before `cell`, which may be len(tree)."""
+    end, total = uintp(cell), tree.dtype.type(0)
+    while end:
+        total += tree[end - ONE]
+        end &= end - ONE
+    return total
