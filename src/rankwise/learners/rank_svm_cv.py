@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import cast
 
 import numpy as np
 
+from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.learners.quadratic import check_alphas
 from rankwise.learners.rank_svm import (
     PRECISIONS,
@@ -17,10 +19,12 @@ from rankwise.learners.rank_svm import (
     warn_unless_converged,
 )
 from rankwise.losses.hinge import NoPreference, risk_of_scores
-from rankwise.model_selection.scoring import Folds, score_folds
+from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.scoring import score_folds
 from rankwise.numerics.products import Products
 from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.supervision.queries import Queries
+from rankwise.supervision.supervision import Supervision
 from rankwise.validation import check_items, check_scores
 
 DEFAULT_ALPHAS = 10.0 ** np.arange(-6, 2)
@@ -97,7 +101,7 @@ class RankSVMCV(RankSVM):
         self._has_queries = qid is not None
         scores = _Scores(Y.reshape(len(Y), -1), queries)
         risks = score_risks(scores.Y, queries, self.loss)
-        folds = Folds(self.cv, X, scores, self.random_state)
+        folds = Folds(self.cv, queries, scores.Y, random_state=self.random_state)
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
                 f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
@@ -126,16 +130,24 @@ class _Scores:
     Y: np.ndarray
     queries: Queries
 
+    @property
+    def n_items(self) -> int:
+        return len(self.Y)
+
+    @property
+    def n_outputs(self) -> int:
+        return self.Y.shape[1]
+
     def take(self, index: np.ndarray) -> _Scores:
         return _Scores(self.Y[index], self.queries.take(index))
 
 
-class _HeldOutPaths:
-    """Held-out predictions for a grid of alphas, in the form that score_folds asks for."""
+class _HeldOutPaths(HeldOut):
+    """Held-out predictions for a grid of alphas, by one path of solutions for each hold-out."""
 
     def __init__(self, model: RankSVMCV, space, phi, scores: _Scores):
         self._model, self._space, self._phi = model, space, phi
-        self._supervision = scores
+        self._scores, self.supervision = scores, cast(Supervision, scores)
 
     def solve_path(self, phi, risk, alphas) -> list[Solution]:
         """Solutions in the order of alphas, solved from the largest down."""
@@ -151,15 +163,15 @@ class _HeldOutPaths:
             solutions[alpha], start = found, found.w
         return [solutions[alpha] for alpha in alphas.tolist()]
 
-    def _without(self, held: np.ndarray, alphas) -> np.ndarray:
-        """(a, |held|, k); zero where the items that stay have no preference to learn from."""
-        staying = np.setdiff1d(np.arange(len(self._supervision.Y)), held)
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        """(a, |items|, k); zero if the items that stay have no preference to learn from."""
+        staying = np.setdiff1d(np.arange(self.n_items), items)
         phi = self._phi
         if self._model.basis is not None:
-            phi = self._space.map.without(held)
-        part = self._supervision.take(staying)
-        trained, tested = phi[staying], Products(phi[held])
-        out = np.zeros((len(alphas), len(held), part.Y.shape[1]))
+            phi = self._space.map.without(items)
+        part = self._scores.take(staying)
+        trained, tested = phi[staying], Products(phi[items])
+        out = np.zeros((len(alphas), len(items), part.Y.shape[1]))
         for j, y in enumerate(part.Y.T):
             try:
                 risk = risk_of_scores(np.ascontiguousarray(y), part.queries, self._model.loss)
@@ -167,11 +179,4 @@ class _HeldOutPaths:
                 continue
             for i, found in enumerate(self.solve_path(trained, risk, alphas)):
                 out[i, :, j] = tested.scores(found.w)
-        return out
-
-    def _leave_groups_out(self, groups, alphas) -> np.ndarray:
-        parts = [self._without(items, alphas) for items in groups]
-        out = np.empty((len(alphas), *self._supervision.Y.shape))
-        for items, part in zip(groups, parts):
-            out[:, items] = part
         return out

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import check_random_state
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.model_selection.splits import read_splits
+from rankwise.model_selection.folds import read_splits
 from rankwise.spaces.basis_removal import REDUNDANT, BasisRemoval
 from rankwise.spaces.kernels import (
     check_gram,
