@@ -11,9 +11,9 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.evaluation.progress import track
 from rankwise.graphs.labelled import LabelledGraph
 from rankwise.graphs.walks import CONVERGES, label_pairs, ranked
+from rankwise.numerics.progress import track
 from rankwise.numerics.threads import n_threads, one_blas_thread
 from rankwise.spaces.kernels import refuse_too_large
 from rankwise.validation import check_choice
