@@ -50,3 +50,12 @@ class HeldOut(ABC):
         for row, pair in enumerate(pairs):
             out[:, row] = self.without(pair, alphas)
         return out
+
+    def judge_pairs(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        """(m, k) pairs of the same query with different scores that each item is in, and (m, k) how
+        many of them the model trained without both items orders right; a tie counts ½."""
+        raise NotImplementedError
+
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        """(m, k) summed absolute values of the terms that make up each fitted score."""
+        raise NotImplementedError

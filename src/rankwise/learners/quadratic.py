@@ -7,16 +7,18 @@ from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticFit, Supervision
 from rankwise.holdout.small_holdouts import SmallHoldouts
 from rankwise.learners.base import Ranker
 from rankwise.solvers.conjugate_gradients import conjugate_gradients
-from rankwise.spaces.kernels import check_kernel
+from rankwise.spaces.kernels import check_kernel, kernel_matrix
 from rankwise.spaces.space import build_space
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice, check_index, check_positive
+from rankwise.validation import check_choice, check_index, check_items, check_positive
 
 SOLVERS = {
     "auto": "cg for sparse linear data too large to decompose, else spectral",
@@ -48,6 +50,17 @@ class QuadraticRanker(Ranker):
         self._basis = self.basis
         self.n_iter_ = 1
         return self
+
+    def hold_outs(self, X, y=None, *, qid=None, sample_weight=None, preferences=None) -> HeldOut:
+        """Temporary: the hold-outs of a problem that is checked and prepared, but not solved."""
+        model = clone(self)
+        model._check_parameters()
+        X = check_items(model, X, reset=True)
+        explicit = () if preferences is None else (preferences,)
+        supervision, _ = model._supervise(X, y, qid, sample_weight, *explicit)
+        if hasattr(supervision, "check"):
+            supervision.check()
+        return QuadraticHoldOuts(model._prepare(X, supervision))
 
     def _fit_problem(self, X, supervision: Supervision, single_output: bool):
         """Solve for alpha and set the fitted attributes."""
@@ -226,6 +239,58 @@ class QuadraticRanker(Ranker):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
+
+
+class QuadraticHoldOuts(HeldOut):
+    """Temporary: the hold-outs of a prepared learner behind the protocol."""
+
+    def __init__(self, model: Any):
+        self.model, self.supervision = model, model._supervision
+
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        return self.model._without(items, alphas)
+
+    def leave_groups_out(self, groups, alphas: Alphas) -> np.ndarray:
+        return self.model._leave_groups_out(groups, alphas)
+
+    def leave_each_out(self, alphas: Alphas) -> np.ndarray:
+        return self._small(alphas, lambda holdouts: holdouts.leave_each_out())
+
+    def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
+        return self._small(alphas, lambda holdouts: holdouts.leave_out(pairs))
+
+    def judge_pairs(self, alpha: float) -> tuple[np.ndarray, np.ndarray]:
+        judged = self._small([alpha], lambda holdouts: np.stack(holdouts.judge_pairs()))[0]
+        return judged[0], judged[1]
+
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        model = self.model
+        if model._uses_cg(model._X):
+            w = model._cg_path(model._X, model._supervision, [alpha])[0]
+            return np.asarray(abs(model._X) @ np.abs(w))
+        sizes = model._by_output(lambda fit: _term_sizes(fit.spectrum, alpha))
+        if model.kernel == "linear":
+            return sizes
+        coefficients, basis = model._solve_path([alpha])[0], model._space.basis_index
+        if model.kernel == "precomputed":
+            K = model._X[:, basis]
+        else:
+            parameters = model._kernel_parameters()
+            K = kernel_matrix(model._X, model._space.X_basis, model.kernel, **parameters)
+        return np.maximum(sizes, np.abs(K) @ np.abs(coefficients))
+
+    def _small(self, alphas: Alphas, compute) -> np.ndarray:
+        parts = [
+            self.model._by_output(lambda fit, alpha=alpha: compute(SmallHoldouts(fit, alpha)))
+            for alpha in alphas
+        ]
+        return np.stack(parts)
+
+
+def _term_sizes(spectrum, alpha: float) -> np.ndarray:
+    """|P| D |B|ᵀ|β|: the terms of f = P D Bᵀβ."""
+    moments = np.abs(spectrum.B).T @ np.abs(spectrum.beta)
+    return np.abs(spectrum.P) @ (moments / (spectrum.eigenvalues + alpha)[:, None])
 
 
 def pairs_within(queries: Queries) -> np.ndarray:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.holdout.protocol import HeldOut
 from rankwise.learners.base import Ranker
-from rankwise.learners.quadratic import check_alphas
+from rankwise.learners.quadratic import QuadraticHoldOuts, check_alphas
 from rankwise.learners.rank_rls import RankRLS
-from rankwise.model_selection.scoring import Folds, score_folds, score_pairs
+from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.scoring import score_grid
 from rankwise.validation import check_items
 
 DEFAULT_ALPHAS = 2.0 ** np.arange(-15, 16)
@@ -92,13 +94,17 @@ class RankRLSCV(Ranker):
         supervision, model._single_output = model._supervise(X, y, qid, sample_weight)
         supervision.check()
         self._has_queries = qid is not None
-        folds = Folds(self.cv, X, supervision, self.random_state)
-        problem = model._prepare(X, supervision)
-        if folds.is_leave_pair_out:
-            scores, influence = score_pairs(problem, alphas, self.scoring)
-        else:
-            scores, influence = score_folds(problem, folds, alphas, self.scoring)
+        scores = (supervision.queries, supervision.Y)
+        folds = Folds(self.cv, *scores, random_state=self.random_state)
+        problem = QuadraticHoldOuts(model._prepare(X, supervision))
+        scores, influence = score_grid(problem, folds, alphas, self.scoring)
         return self._choose(alphas, scores, influence, model)
+
+    def hold_outs(self, X, y=None, *, qid=None, sample_weight=None, preferences=None) -> HeldOut:
+        """Temporary: those of RankRLS, for every alpha."""
+        return self._model(1.0).hold_outs(
+            X, y, qid=qid, sample_weight=sample_weight, preferences=preferences
+        )
 
     def _model(self, alpha) -> RankRLS:
         shared = RankRLS().get_params()
