@@ -14,7 +14,7 @@ from rankwise.dask.equations import Plan, added, decomposed, equations, whole_qu
 from rankwise.exceptions import TooLarge, UndefinedMetric
 from rankwise.holdout.quadratic_holdouts import LEVERAGE, QuadraticFit
 from rankwise.losses.least_squares import PairwiseScores, normal_equations
-from rankwise.model_selection.scoring import _unit_values
+from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.threads import single_thread
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.basis_removal import BasisRemoval
@@ -232,7 +232,7 @@ def _scores(block, place, plan, spectra, alphas, starts, numbers, rests, scoring
         predictions = held_out(plan, spectra, alphas, rows, rests[place], items)
     except _NeedsRest:
         return [number], None
-    values = _unit_values(items.Y, predictions, items.queries, scoring)
+    values = unit_values(items.Y, predictions, items.queries, scoring)
     defined = (~np.isnan(values)).astype(float)
     values = np.where(defined > 0, values, 0.0)
     return [], [

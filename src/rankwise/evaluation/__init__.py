@@ -1,13 +1,17 @@
-"""How well will it rank? Estimates of performance on unseen data, with their uncertainty."""
+"""Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.intervals import confidence_interval
-from rankwise.evaluation.nested import NestedScore, nested_score
-from rankwise.evaluation.pairs import leave_pair_out_interval
+from rankwise.evaluation.leave_pair_out import (
+    Tournament,
+    leave_pair_out_interval,
+    lpo_roc,
+    tournament,
+)
+from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
-from rankwise.evaluation.tournament import Tournament, lpo_roc, tournament
 
 __all__ = [
     "Comparison",

@@ -7,25 +7,31 @@ from dataclasses import dataclass
 from itertools import combinations, product
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
+from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.estimators import check_estimator
-from rankwise.evaluation.folds import checked_scores, judge, refitting_folds
-from rankwise.evaluation.held_out import held_out
+from rankwise.evaluation.estimators import check_estimator, has_closed_form
 from rankwise.evaluation.intervals import TRAINING
-from rankwise.evaluation.pairs import judge_pairs, pair_influence
-from rankwise.learners.rank_rls import RLS, RankRLS
-from rankwise.model_selection.scoring import LEAVE_PAIR_OUT_UP_TO
+from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
+from rankwise.evaluation.leave_pair_out import judge_pairs
+from rankwise.evaluation.unseen_scores import unseen_scores
+from rankwise.metrics.uncertainty import share_of_pairs
+from rankwise.model_selection.choosing import EQUAL
+from rankwise.model_selection.folds import LEAVE_PAIR_OUT_UP_TO, RandomState, Splits
 from rankwise.supervision.queries import Queries
 
+Models = Mapping[str, BaseEstimator] | Iterable[BaseEstimator]
+
 EXACT_UP_TO = 13
+"""Up to this number of differences all combinations of signs are tried."""
 FLIPS = 20_000
 
 
 @dataclass
 class Difference:
-    """Model `first` less model `second`, with its p-value before and after Holm's correction."""
+    """Score of `first` minus score of `second`, and its p-value before and after correction."""
 
     first: str
     second: str
@@ -36,10 +42,11 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """Held-out concordance of every model, best first, and the differences of all pairs of them.
+    """Held-out concordance of each model, best first, and the differences between all models.
 
-    `by_query` holds one row a query (with a pair to order) and one column a model, in the order
-    of `names`; None where there are no queries. `differences` are sorted by p-value.
+    `by_query` has one row per query that has a pair to order, and one column per model in the order
+    of `names`; it is None without queries. `differences` are sorted by p-value. `how` says what was
+    held out.
     """
 
     names: list[str]
@@ -68,40 +75,47 @@ class Comparison:
         return "\n".join(lines)
 
 
-def compare(models, X, y, qid=None, *, cv="auto", random_state=None) -> Comparison:
+def compare(
+    models: Models,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    cv: Splits = "auto",
+    random_state: RandomState = None,
+) -> Comparison:
     """Concordance of several models on the same held-out items, paired, with significance tests.
 
-    `models` is a dict of names and estimators, or a list of estimators. With qid every query is
-    ranked by models that never saw it (leave-query-out where all models have it in closed form or
-    queries are at most 10, else 10 folds of whole queries; or the folds of `cv`), and the
+    `models` is a dict of names and estimators, or a list of estimators. With qid each query is
+    ranked by models that were trained without it: leave-query-out if all models have a closed form
+    or there are at most 10 queries, else 10 folds of whole queries, or the folds of `cv`. The
     differences by query are tested by flipping their signs, exactly up to 13 queries, else 20,000
-    times at random. Without qid: leave-pair-out if all models have it in closed form (up to 4000
-    items), else 10 folds, and a test of the paired difference over items, as DeLong's for
-    correlated AUCs, with the wider error of cross-validation (rankwise.evaluation.intervals).
-    p-values of all pairs of models are corrected by Holm's method.
+    times at random. Without qid it is leave-pair-out if all models have a closed form (up to 4000
+    items), else 10 folds, and the paired difference over items is tested as in DeLong's test for
+    correlated AUCs, with the larger error of cross-validation (rankwise.evaluation.intervals).
+    The p-values of all pairs of models are corrected by Holm's method.
     """
     models = _named(models)
     y, queries = checked_scores(y, qid)
-    several = len(queries) > 1
-    found, by_query, how = _held_out_scores(models, X, y, queries, cv, random_state)
-    score = np.array([value for value, _ in found])
-    influence = np.column_stack([values for _, values in found])
-    if not several:
+    estimates, by_query, how = _held_out_estimates(models, X, y, queries, cv, random_state)
+    score = np.array([estimate for estimate, _ in estimates])
+    influence = np.column_stack([values for _, values in estimates])
+    if by_query is None:
         influence = np.sqrt(TRAINING) * influence
     order = np.argsort(-score, kind="stable")
     names = [list(models)[i] for i in order]
     score, influence = score[order], influence[:, order]
-    if several:
+    if by_query is not None:
         by_query = by_query[:, order]
         how += f", {len(by_query)} queries paired"
     rng = check_random_state(random_state)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
-        if several:
+        if by_query is not None:
             p = sign_flip_p(by_query[:, a] - by_query[:, b], rng)
         else:
-            p = _jackknife_p(difference, influence[:, a] - influence[:, b])
+            p = _normal_p(difference, influence[:, a] - influence[:, b])
         rows.append((names[a], names[b], difference, p))
     rows.sort(key=lambda row: row[3])
     corrected = holm([row[3] for row in rows])
@@ -109,39 +123,48 @@ def compare(models, X, y, qid=None, *, cv="auto", random_state=None) -> Comparis
     return Comparison(names, score, np.sqrt((influence**2).sum(axis=0)), by_query, differences, how)
 
 
-def _held_out_scores(models, X, y, queries: Queries, cv, random_state):
-    """(score, influence values) of every model, (queries, models) concordance, and how it was."""
-    several = len(queries) > 1
-    closed = all(type(model) in (RLS, RankRLS) for model in models.values())
+def _held_out_estimates(
+    models: dict[str, BaseEstimator],
+    X: ArrayLike,
+    y: np.ndarray,
+    queries: Queries,
+    cv: Splits,
+    random_state: RandomState,
+) -> tuple[list[tuple[float, np.ndarray]], np.ndarray | None, str]:
+    """(score, influence values) of each model, (queries, models) concordance, what was held out."""
+    by_query = len(queries) > 1
+    closed = all(has_closed_form(model) for model in models.values())
     if isinstance(cv, str) and cv == "auto" and closed:
-        if several:
+        if by_query:
             cv = "leave-query-out"
         elif len(y) <= LEAVE_PAIR_OUT_UP_TO:
             cv = "leave-pair-out"
-    folds = refitting_folds(cv, X, y, queries, random_state)
+    folds = refitting_folds(cv, y, queries, random_state)
     if folds.is_leave_pair_out:
-        found = [pair_influence(*judge_pairs(held_out(m, X, y))) for m in models.values()]
-        return found, None, folds.kind
-    told = queries if several else None
+        shares = [
+            share_of_pairs(*judge_pairs(unseen_scores(model, X, y))) for model in models.values()
+        ]
+        return [(float(share), influence) for share, influence in shares], None, str(folds)
     judged = [
-        judge(held_out(model, X, y, told), folds, f"folds of {name}")
+        judge(unseen_scores(model, X, y, several(queries)), folds, f"folds of {name}")
         for name, model in models.items()
     ]
+    estimates = [one.mean_and_influence(by_query) for one in judged]
+    if not by_query:
+        return estimates, None, str(folds)
     values = np.column_stack([one.concordance() for one in judged])
-    by_query = values[~np.isnan(values[:, 0])] if several else None
-    how = folds.kind if folds.kind != "folds" else f"{len(folds.folds)} folds"
-    return [one.mean_and_influence(several) for one in judged], by_query, how
+    return estimates, values[~np.isnan(values[:, 0])], str(folds)
 
 
 def _short(p: float) -> str:
     return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
-def _named(models) -> dict:
+def _named(models: Models) -> dict[str, BaseEstimator]:
     if not isinstance(models, Mapping):
         if not isinstance(models, Iterable):
             raise ValueError("models must be a dict of names and estimators, or a list of them.")
-        named: dict = {}
+        named: dict[str, BaseEstimator] = {}
         for model in models:
             name = base = type(model).__name__
             number = 2
@@ -157,12 +180,12 @@ def _named(models) -> dict:
     return models
 
 
-def sign_flip_p(differences: np.ndarray, rng) -> float:
-    """Two-sided p-value of a mean of paired differences, each as likely with the other sign."""
-    d = differences[np.abs(differences) > 1e-12]
+def sign_flip_p(differences: np.ndarray, rng: np.random.RandomState) -> float:
+    """Two-sided p-value of a mean of paired differences, if either sign was equally likely."""
+    d = differences[np.abs(differences) > EQUAL]
     if not len(d):
         return 1.0
-    observed = abs(d.sum()) * (1 - 1e-12)
+    observed = abs(d.sum()) * (1 - EQUAL)
     if len(d) <= EXACT_UP_TO:
         flips = np.array(list(product((1.0, -1.0), repeat=len(d))))
         return float(np.mean(np.abs(flips @ d) >= observed))
@@ -173,14 +196,14 @@ def sign_flip_p(differences: np.ndarray, rng) -> float:
     return (as_large + 1) / (FLIPS + 1)
 
 
-def _jackknife_p(difference: float, influence: np.ndarray) -> float:
+def _normal_p(difference: float, influence: np.ndarray) -> float:
     error = np.sqrt(influence @ influence)
-    if error < 1e-12:
-        return 1.0 if abs(difference) < 1e-12 else 0.0
+    if error < EQUAL:
+        return 1.0 if abs(difference) < EQUAL else 0.0
     return float(2 * stats.norm.sf(abs(difference) / error))
 
 
-def holm(p_values) -> np.ndarray:
-    """Holm's step-down correction of ascending p-values."""
+def holm(p_values: ArrayLike) -> np.ndarray:
+    """Holm's step-down correction of p-values in ascending order."""
     p = np.asarray(p_values)
     return np.minimum(np.maximum.accumulate(p * np.arange(len(p), 0, -1)), 1.0)

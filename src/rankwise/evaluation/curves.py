@@ -1,31 +1,50 @@
-"""How performance on unseen data grows with the training set, and how it hangs on alpha."""
+"""How performance on unseen data depends on the number of training items, and on alpha."""
 
 from __future__ import annotations
 
 import io
+import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass
+from os import PathLike
 from pathlib import Path
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.estimators import check_estimator, fitted, scores_of
-from rankwise.evaluation.folds import check_folds, checked_scores, judge, refitting_folds, resolve
-from rankwise.evaluation.held_out import Refitting, held_out
+from rankwise.evaluation.estimators import check_estimator, scores_of
+from rankwise.evaluation.judged_folds import (
+    checked_scores,
+    judge,
+    refitting_folds,
+    several,
+    whole_query_folds,
+)
+from rankwise.evaluation.unseen_scores import RefittedScores, unseen_scores
 from rankwise.io.atomic import write_atomically
-from rankwise.learners.rank_rls import RankRLS
-from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
+from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics import concordance
+from rankwise.model_selection.choosing import largest_of_best
+from rankwise.model_selection.folds import Folds, RandomState, Splits
+from rankwise.model_selection.scoring import score_grid
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
 
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
+
 
 @dataclass
 class Curve:
-    """Held-out concordance `score` ± `score_se` over `x`; `training` where it was judged too."""
+    """Held-out concordance `score` ± `score_se` over `x`.
+
+    `training` is the concordance on the training items, or None if it was not computed.
+    """
 
     name: str
     x: np.ndarray
@@ -36,11 +55,11 @@ class Curve:
 
     @property
     def best(self) -> float:
-        """The x of the best score; the largest of equals."""
-        return float(self.x[len(self.x) - 1 - int(np.argmax(self.score[::-1]))])
+        """The x of the best score; of equal scores the largest x."""
+        return float(self.x[largest_of_best(self.x, self.score)])
 
-    def draw(self, axes=None, label="unseen data"):
-        """Draw the curve with its error bars, on a new picture or on `axes`; returns the axes."""
+    def draw(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
+        """Draw the curve with its error bars on `axes`, or on a new figure; returns the axes."""
         if axes is None:
             from matplotlib.figure import Figure
 
@@ -61,57 +80,76 @@ class Curve:
         axes.legend(frameon=False)
         return axes
 
-    def save(self, path) -> Path:
-        """Write the picture; the format is that of the file's ending."""
+    def save(self, path: str | PathLike) -> Path:
+        """Write the figure to a file, in the format of the file's extension."""
         path, picture = Path(path), io.BytesIO()
-        self.draw().figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
+        figure = cast("Figure", self.draw().figure)
+        figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
         write_atomically(path, [picture.getbuffer()])
         return path
 
 
 def regularisation_curve(
-    est, X, y, qid=None, *, alphas=None, parameter=None, cv="auto", random_state=None
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    alphas: ArrayLike | None = None,
+    parameter: str | None = None,
+    cv: Splits = "auto",
+    random_state: RandomState = None,
 ) -> Curve:
     """Cross-validated concordance over a grid of alphas, with standard errors.
 
-    RankRLS and RankRLSCV: the whole grid in closed form, `cv` as in RankRLSCV. Any other estimator
-    is refitted for every value of its `parameter`, by default its alpha or C; cv="auto" is then
-    leave-query-out or at most 10 folds.
+    RankRLS, RLS and RankRLSCV: the whole grid in closed form, with `cv` as in RankRLSCV. Any other
+    estimator is refitted for each value of its `parameter`, by default its alpha or C; cv="auto" is
+    then leave-query-out or at most 10 folds.
     """
     check_estimator(est)
-    if isinstance(est, RankRLSCV):
-        grid = alphas if alphas is not None else est.alphas
-        return _closed_curve(clone(est).set_params(alphas=grid), X, y, qid, cv, random_state)
+    if hasattr(est, "hold_outs") and parameter in (None, "alpha"):
+        return _closed_curve(est, X, y, qid, alphas, cv, random_state)
     grid = check_alphas(DEFAULT_ALPHAS if alphas is None else alphas)
-    if type(est) is RankRLS and parameter in (None, "alpha"):
-        shared = {name: value for name, value in est.get_params().items() if name != "alpha"}
-        return _closed_curve(RankRLSCV(grid, **shared), X, y, qid, cv, random_state)
     parameter = _parameter(est, parameter)
     y, queries = checked_scores(y, qid)
-    folds = refitting_folds(cv, X, y, queries, random_state)
-    by_query = len(queries) > 1
-    found = []
+    folds = refitting_folds(cv, y, queries, random_state)
+    estimates = []
     for value in track(grid, len(grid), f"values of {parameter}"):
-        model = held_out(clone(est).set_params(**{parameter: value}), X, y, _told(queries))
-        score, influence = judge(model, folds).mean_and_influence(by_query)
-        found.append((score, np.sqrt(influence @ influence)))
-    score, error = np.array(found).T
-    return Curve(parameter, grid, score, error, log_base=_base(grid))
+        model = unseen_scores(clone(est).set_params(**{parameter: value}), X, y, several(queries))
+        score, influence = judge(model, folds).mean_and_influence(len(queries) > 1)
+        estimates.append((score, np.sqrt(influence @ influence)))
+    scores, errors = np.array(estimates).T
+    return Curve(parameter, grid, scores, errors, log_base=_base(grid))
 
 
-def _closed_curve(search: RankRLSCV, X, y, qid, cv, random_state) -> Curve:
-    given = not (isinstance(cv, str) and cv == "auto")
-    options = {"cv": cv} if given else {}
+def _closed_curve(
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None,
+    alphas: ArrayLike | None,
+    cv: Splits,
+    random_state: RandomState,
+) -> Curve:
+    """The grid by one decomposition; a search brings its own grid, cv and scoring."""
+    own = est.get_params()
     if random_state is not None:
-        options["random_state"] = random_state
-    if given and qid is not None:
-        scores, queries = checked_scores(y, qid)
-        resolve(cv, X, scores, queries, random_state)
-    found = search.set_params(**options).fit(X, y, qid=qid).cv_results_
-    return Curve("alpha", found["alpha"], found["score"], found["score_se"], log_base=2)
+        est, own["random_state"] = clone(est).set_params(random_state=random_state), random_state
+    grid = own.get("alphas") if alphas is None else alphas
+    grid = check_alphas(DEFAULT_ALPHAS if grid is None else grid)
+    problem = est.hold_outs(X, y, qid=qid)
+    y, queries = np.asarray(y, dtype=float), problem.supervision.queries
+    if isinstance(cv, str) and cv == "auto":
+        cv = own.get("cv", "auto")
+        folds = Folds(cv, queries, y, random_state=own.get("random_state"))
+    else:
+        folds = whole_query_folds(cv, y, queries, own.get("random_state"))
+    scores, influence = score_grid(problem, folds, grid, own.get("scoring"))
+    errors = np.sqrt((influence.mean(axis=2) ** 2).sum(axis=1))
+    return Curve("alpha", grid, scores.mean(axis=1), errors, log_base=2)
 
 
-def _parameter(est, parameter) -> str:
+def _parameter(est: BaseEstimator, parameter: str | None) -> str:
     names = est.get_params()
     if parameter is None:
         parameter = next((name for name in ("alpha", "C") if name in names), None)
@@ -125,98 +163,104 @@ def _parameter(est, parameter) -> str:
     return parameter
 
 
-def _base(grid) -> int:
+def _base(grid: np.ndarray) -> int:
     steps = np.log2(grid)
     return 2 if np.allclose(steps, np.round(steps)) else 10
 
 
-def _told(queries: Queries) -> Queries | None:
-    return queries if len(queries) > 1 else None
-
-
 def learning_curve(
-    est, X, y, qid=None, *, sizes: Sequence | None = None, folds=5, repeats=1, random_state=None
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    sizes: Sequence[int] | Sequence[float] | None = None,
+    folds: int = 5,
+    repeats: int = 1,
+    random_state: RandomState = None,
 ) -> Curve:
-    """Held-out concordance after training on ever more items (with qid: ever more whole queries).
+    """Held-out concordance after training on more and more items (with qid: on whole queries).
 
-    Each fold is judged by models trained on growing random parts of the others, `repeats` times
-    over; the error bars are standard errors over folds. `sizes` are numbers of items (queries),
-    or shares of what a fold leaves if they are floats up to 1. An estimator that chooses its own
-    alpha does so in every part anew. Costs folds · repeats · sizes fits.
+    Each fold is judged by models trained on growing random parts of the other folds, and this is
+    repeated `repeats` times; the error bars are standard errors over folds. `sizes` are numbers of
+    items (queries), or, if they are floats up to 1, shares of the items that a fold leaves. An
+    estimator that chooses its alpha does so in each part. Costs folds · repeats · sizes fits.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
     by_query = len(queries) > 1
     rng = check_random_state(0 if random_state is None else random_state)
-    model = Refitting(est, X, y, _told(queries))
+    model = RefittedScores(est, X, y, several(queries))
+    n_folds = _count(folds, len(queries) if by_query else len(y))
     rounds = [
-        (held, test)
+        split
         for _ in range(repeats)
-        for held, test in refitting_folds(
-            _count(folds, y, queries), X, y, queries, rng.randint(2**31 - 1)
-        ).folds
+        for split in refitting_folds(n_folds, y, queries, rng.randint(2**31 - 1)).splits
     ]
-    groups = list(queries) if by_query else list(np.arange(len(y))[:, None])
-    smallest = min(len(_staying(groups, held)) for held, _ in rounds)
-    sizes = _sizes(sizes, smallest)
-    values = np.full((2, len(rounds), len(sizes)), np.nan)
-    jobs = [(i, held, test) for i, (held, test) in enumerate(rounds)]
-    for i, held, test in track(jobs, len(jobs), "learning curve"):
-        pool = _staying(groups, held)
+    blocks = list(queries) if by_query else list(np.arange(len(y))[:, None])
+    smallest = min(len(_staying(blocks, held)) for held, _ in rounds)
+    counts = _sizes(sizes, smallest)
+    values = np.full((2, len(rounds), len(counts)), np.nan)
+    for i, (held, test) in track(enumerate(rounds), len(rounds), "learning curve"):
+        pool = _staying(blocks, held)
         order = rng.permutation(len(pool))
-        for j, size in enumerate(sizes):
-            train = np.sort(np.concatenate([pool[g] for g in order[:size]]))
+        for j, count in enumerate(counts):
+            train = np.sort(np.concatenate([pool[block] for block in order[:count]]))
             values[:, i, j] = _both_scores(model, train, test, queries)
     judged = np.isfinite(values[0]).sum(axis=0)
     training, score = np.nanmean(values[1], axis=0), np.nanmean(values[0], axis=0)
     error = np.nanstd(values[0], axis=0, ddof=1) / np.sqrt(judged)
     name = "training queries" if by_query else "training items"
-    return Curve(name, np.array(sizes), score, error, training, _growth(sizes))
+    return Curve(name, np.array(counts), score, error, training, _growth(counts))
 
 
-def _count(folds, y, queries: Queries) -> int:
-    available = len(queries) if len(queries) > 1 else len(y)
-    return min(check_folds(folds), available)
+def _count(folds: int, available: int) -> int:
+    if not isinstance(folds, numbers.Integral) or int(folds) < 2:
+        raise ValueError(f"folds must be an integer of 2 or more; got {folds!r}.")
+    return min(int(folds), available)
 
 
-def _staying(groups, held) -> list[np.ndarray]:
+def _staying(blocks: list[np.ndarray], held: np.ndarray) -> list[np.ndarray]:
     out = set(held.tolist())
-    return [items for items in groups if items[0] not in out]
+    return [items for items in blocks if items[0] not in out]
 
 
-def _sizes(sizes, available: int) -> list[int]:
+def _sizes(sizes: Sequence[int] | Sequence[float] | None, available: int) -> list[int]:
     if sizes is None:
         least = max(2, min(10, available // 4))
         return sorted({round(float(n)) for n in np.geomspace(least, available, 7)})
-    found = []
+    counts = set()
     for size in sizes:
-        whole = size * available if isinstance(size, float) and size <= 1 else size
-        if not 1 <= round(whole) <= available:
+        count = round(size * available if isinstance(size, float) and size <= 1 else size)
+        if not 1 <= count <= available:
             raise ValueError(
                 f"sizes must lie between 1 and {available}, what a fold leaves; got {size!r}."
             )
-        found.append(round(whole))
-    return sorted(set(found))
+        counts.add(count)
+    return sorted(counts)
 
 
-def _growth(sizes) -> int | None:
+def _growth(sizes: list[int]) -> int | None:
+    """The base of a logarithmic axis if the sizes span a wide range."""
     return 2 if len(sizes) > 2 and sizes[-1] > 8 * sizes[0] else None
 
 
-def _both_scores(model: Refitting, train, test, queries: Queries) -> tuple[float, float]:
-    """Concordance on the test and on the training items; ½ where nothing could be learnt."""
+def _both_scores(
+    model: RefittedScores, train: np.ndarray, test: np.ndarray, queries: Queries
+) -> tuple[float, float]:
+    """Concordance on the test and on the training items; ½ if nothing could be learnt."""
     try:
-        trained = fitted(model.estimator, model.X, model.y, train, model.queries)
+        trained = model.fitted(train)
     except ValueError:
-        if model._teaches(train):
+        if model.teaches(train):
             raise
         return 0.5, np.nan
-    out = []
+    concordances = []
     for items in (test, train):
         scores = scores_of(model.estimator, trained, model.X, items, train)
         levels = model.ties.levels(items, scores)
         try:
-            out.append(concordance(model.y[items], levels, queries.codes[items]))
+            concordances.append(concordance(model.y[items], levels, queries.codes[items]))
         except ValueError:
-            out.append(np.nan)
-    return out[0], out[1]
+            concordances.append(np.nan)
+    return concordances[0], concordances[1]

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import numbers
+from typing import cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn import get_config
 from sklearn.base import BaseEstimator, clone, is_classifier
@@ -16,8 +18,8 @@ from sklearn.utils.validation import has_fit_parameter
 from rankwise.supervision.queries import Queries
 
 
-def check_estimator(estimator) -> None:
-    """It can be cloned and fitted, and answers with scores; a ValueError says what is missing."""
+def check_estimator(estimator: BaseEstimator) -> None:
+    """Refuse what cannot be cloned, fitted and asked for scores; the error says what is missing."""
     name = type(estimator).__name__
     if isinstance(estimator, type):
         raise ValueError(f"give an estimator, not its class: {estimator.__name__}().")
@@ -35,20 +37,35 @@ def check_estimator(estimator) -> None:
         raise ValueError(f"{name} cannot rank: it needs decision_function or predict.")
 
 
-def as_items(estimator, X):
-    """X so that rows, and for a precomputed kernel rows and columns, can be taken from it."""
+def has_closed_form(estimator: BaseEstimator) -> bool:
+    """Whether the estimator can be held out without refits.
+
+    A search such as RankRLSCV has `hold_outs` too, but no alpha of its own: it has to be refitted,
+    because it chooses alpha again in each training set.
+    """
+    return hasattr(estimator, "hold_outs") and hasattr(estimator, "alpha")
+
+
+def as_items(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
+    """X in a form from which rows, and columns of a precomputed kernel, can be selected."""
     if sparse.issparse(X):
-        return X.tocsr()
-    listed = not (hasattr(X, "shape") or hasattr(X, "__dataframe__"))
-    return np.asarray(X) if listed or get_tags(estimator).input_tags.pairwise else X
+        return cast(sparse.spmatrix, X).tocsr()
+    is_list = not (hasattr(X, "shape") or hasattr(X, "__dataframe__"))
+    return np.asarray(X) if is_list or get_tags(estimator).input_tags.pairwise else X
 
 
-def gives_probabilities(estimator) -> bool:
+def gives_probabilities(estimator: BaseEstimator) -> bool:
     return is_classifier(estimator) and not hasattr(estimator, "decision_function")
 
 
-def fitted(estimator, X, y, train: np.ndarray, queries: Queries | None) -> BaseEstimator:
-    """A clone trained on the items `train`, told their queries if it can use them."""
+def fitted(
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    y: np.ndarray,
+    train: np.ndarray,
+    queries: Queries | None,
+) -> BaseEstimator:
+    """A clone trained on the items `train`, with their queries if its `fit` accepts queries."""
     model = clone(estimator)
     basis = model.get_params(deep=False).get("basis")
     if isinstance(basis, numbers.Integral):
@@ -56,13 +73,14 @@ def fitted(estimator, X, y, train: np.ndarray, queries: Queries | None) -> BaseE
     elif basis is not None:
         model.set_params(basis=np.flatnonzero(np.isin(train, basis)))
     X_train, y_train = _safe_split(estimator, X, y, train)
-    names = [] if queries is None else _query_parameters(model)
-    options = {name: queries.codes[train] for name in names} if queries is not None else {}
-    return model.fit(X_train, y_train, **options)
+    if queries is None:
+        return model.fit(X_train, y_train)
+    codes = queries.codes[train]
+    return model.fit(X_train, y_train, **{name: codes for name in _query_parameters(model)})
 
 
-def _query_parameters(model) -> list[str]:
-    """What `fit` calls the query labels: qid, and groups for a search whose folds need them."""
+def _query_parameters(model: BaseEstimator) -> list[str]:
+    """Arguments of `fit` for query labels: qid, and groups for a search whose folds need them."""
     names = [_qid_parameter(model)]
     splitter = model.get_params(deep=False).get("cv")
     if hasattr(model, "estimator") and hasattr(splitter, "get_metadata_routing"):
@@ -71,8 +89,8 @@ def _query_parameters(model) -> list[str]:
     return [name for name in names if name is not None]
 
 
-def _qid_parameter(model) -> str | None:
-    """What `fit` calls the query labels; None where it takes none."""
+def _qid_parameter(model: BaseEstimator) -> str | None:
+    """The argument of `fit` for query labels; None if it has none."""
     if has_fit_parameter(model, "qid"):
         return "qid"
     if isinstance(model, Pipeline):
@@ -84,14 +102,23 @@ def _qid_parameter(model) -> str | None:
     return None if inner is None else _qid_parameter(inner)
 
 
-def scores_of(estimator, model, X, test: np.ndarray, train: np.ndarray) -> np.ndarray:
-    """(t,) scores of the items `test`: decision_function, a probability, or predict."""
+def scores_of(
+    estimator: BaseEstimator,
+    model: BaseEstimator,
+    X: ArrayLike,
+    test: np.ndarray,
+    train: np.ndarray,
+) -> np.ndarray:
+    """(t,) scores of the items `test` by the fitted `model`, a clone of `estimator`.
+
+    Scores are those of decision_function, else probabilities of a classifier, else predictions.
+    """
     X_test, _ = _safe_split(estimator, X, None, test, train)
     if hasattr(model, "decision_function"):
         scores = model.decision_function(X_test)
     elif is_classifier(model):
         scores = model.predict_proba(X_test)
-        # a classifier that met one class only has a single column
+        # A classifier that was trained on one class only has a single column.
         scores = scores[:, 1] if scores.shape[1] > 1 else np.zeros(len(test))
     else:
         scores = model.predict(X_test)
@@ -100,7 +127,7 @@ def scores_of(estimator, model, X, test: np.ndarray, train: np.ndarray) -> np.nd
         scores = scores[:, 0]
     if scores.shape != (len(test),):
         raise ValueError(
-            f"{type(estimator).__name__} must answer with one score an item, expected shape "
+            f"{type(estimator).__name__} must predict one score per item, expected shape "
             f"({len(test)},), got {scores.shape}."
         )
     if not np.isfinite(scores).all():

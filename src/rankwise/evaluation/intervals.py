@@ -5,50 +5,59 @@ from __future__ import annotations
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import auc_components, item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics.inputs import true_and_predicted
+from rankwise.metrics.score_vectors import no_pair_to_order, true_and_predicted
+from rankwise.model_selection.folds import RandomState
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 METHODS = {
     "auto": "bootstrap with queries, else delong for two values of y, else jackknife",
     "delong": "AUC: DeLong's variance, O(m log m)",
-    "jackknife": "concordance of real scores: items left out one by one, O(m log m)",
-    "bootstrap": "mean over queries: queries resampled",
+    "jackknife": "concordance of real scores: items are left out one by one, O(m log m)",
+    "bootstrap": "mean over queries: queries are resampled",
 }
 RESAMPLES = 10_000
 FEW_PAIRS = 15
-"""With fewer pairs without a common item, Wilson's interval replaces the normal one."""
+"""With fewer disjoint pairs, Wilson's interval replaces the normal one."""
 TRAINING = 2.5
-"""Variance of a cross-validated estimate over items in units of that of one model's scores.
+"""The variance of a cross-validated estimate over items, divided by the variance for one model.
 
-An item is judged and also trains the models that judge the others: at no signal both count the
-same, which doubles the variance. Simulation asks for a little more (docs/papers/evaluation.md).
+Each item is judged, and it also trains the models that judge the others. Without signal both
+effects are equal, which doubles the variance. Simulations need a little more
+(docs/papers/evaluation.md).
 """
 FEW_QUERIES = 8
-"""Resampling fewer queries says too little: Student's interval replaces the bootstrap."""
+"""With fewer queries resampling is unreliable: Student's interval replaces the bootstrap."""
 
 
 def confidence_interval(
-    y, s, qid=None, *, level=0.95, method="auto", random_state=None
+    y: ArrayLike,
+    s: ArrayLike,
+    qid: ArrayLike | None = None,
+    *,
+    level: float = 0.95,
+    method: str = "auto",
+    random_state: RandomState = None,
 ) -> tuple[float, float]:
-    """Low and high end of an interval for the concordance of s with y; the AUC where y is binary.
+    """Lower and upper limit for the concordance of s with y, which is the AUC if y is binary.
 
-    The scores s must come from data that the model has not seen, by one model: items (with qid:
-    queries) are taken to be independent. For leave-pair-out see `leave_pair_out_interval`.
+    The scores s must be predictions of one model for data that it has not seen: items (with qid:
+    queries) are assumed to be independent. For leave-pair-out see `leave_pair_out_interval`.
 
-    `method` "auto": with queries the bootstrap over queries of the mean over queries; else
-    DeLong's variance where y has two values, and the jackknife over items where it has more, all
-    in O(m log m). Where items are few or the estimate A is within three standard errors of 0 or
-    1, the normal interval is too short, and Wilson's takes its place, for A(1 − A)/variance
-    independent pairs; with fewer than 8 queries Student's interval stands in for the bootstrap.
-    method="delong" is always the plain normal interval, cut at 0 and 1. Simulated coverage is in
-    docs/papers/evaluation.md.
+    `method` "auto" is the bootstrap over queries of the mean over queries if there are queries.
+    Otherwise it is DeLong's variance if y has two values, and the jackknife over items if y has
+    more, all in O(m log m). If there are few items, or if the estimate A is within three standard
+    errors of 0 or 1, the normal interval is too short and is replaced by Wilson's interval for
+    A(1 − A)/variance independent pairs. With fewer than 8 queries Student's interval replaces the
+    bootstrap. method="delong" is always the plain normal interval, cut at 0 and 1. Simulated
+    coverage is in docs/papers/evaluation.md.
     """
     check_choice("method", method, METHODS)
     check_level(level)
@@ -59,9 +68,11 @@ def confidence_interval(
     if method == "bootstrap":
         return _over_queries(y, s, queries, level, random_state)
     if len(queries) > 1:
-        raise ValueError(f"method={method!r} judges a single query: leave qid out, or bootstrap.")
+        raise ValueError(
+            f"method={method!r} judges a single query: leave qid out, or use 'bootstrap'."
+        )
     if not np.any(y != y[0]):
-        raise UndefinedMetric("y holds only one value, so there is no pair to order.")
+        raise no_pair_to_order(with_queries=False)
     if not np.any(s != s[0]):
         raise UndefinedMetric("s is constant: scores that order nothing have no interval.")
     low, high = y.min(), y.max()
@@ -69,29 +80,32 @@ def confidence_interval(
     if method == "delong" and not is_binary:
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
-        estimate, variance = _jackknife(y, s, queries)
-        return score_interval(estimate, variance, level, apart=len(y) // 2, freedom=len(y) - 1)
+        estimate, variance = _jackknife_over_items(y, s, queries)
+        return score_interval(estimate, variance, level, disjoint=len(y) // 2, freedom=len(y) - 1)
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
             raise UndefinedMetric('method="delong" needs two items of each class.')
-        return normal_interval(estimate, variance, level, cut=True)
-    return score_interval(estimate, variance, level, apart=fewer, freedom=freedom)
+        low, high = _normal_interval(estimate, variance, level)
+        return max(low, 0.0), min(high, 1.0)
+    return score_interval(estimate, variance, level, disjoint=fewer, freedom=freedom)
 
 
-def check_level(level) -> None:
+def check_level(level: float) -> None:
     if not (isinstance(level, numbers.Real) and 0 < float(level) < 1):
         raise ValueError(f"level must lie between 0 and 1, for example 0.95; got {level!r}.")
 
 
 def delong(low: np.ndarray, high: np.ndarray) -> tuple[float, float, int, float]:
-    """AUC, its variance (DeLong et al. 1988), the size of the rarer class, degrees of freedom."""
+    """AUC, its variance (DeLong et al. 1988), size of the rarer class, degrees of freedom."""
     estimate, spread_high, spread_low = auc_components(low, high)
     return (estimate, *two_sample_variance(spread_high, len(high), spread_low, len(low)))
 
 
-def two_sample_variance(spread_high, n_high, spread_low, n_low) -> tuple[float, int, float]:
-    """Variance of a mean over two samples, the smaller size, Satterthwaite's freedom."""
+def two_sample_variance(
+    spread_high: float, n_high: int, spread_low: float, n_low: int
+) -> tuple[float, int, float]:
+    """Variance of a mean over two samples, the smaller size, Satterthwaite's degrees of freedom."""
     parts = [
         max(spread, 0.0) / (n * (n - 1)) if n > 1 else 0.0
         for spread, n in ((spread_high, n_high), (spread_low, n_low))
@@ -103,38 +117,59 @@ def two_sample_variance(spread_high, n_high, spread_low, n_low) -> tuple[float, 
     return variance, fewer, freedom
 
 
-def normal_interval(estimate, variance, level, cut=False) -> tuple[float, float]:
-    reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(variance)
-    low, high = float(estimate - reach), float(estimate + reach)
-    return (max(low, 0.0), min(high, 1.0)) if cut else (low, high)
+def score_interval(
+    estimate: float, variance: float, level: float, *, disjoint: int, freedom: float = np.inf
+) -> tuple[float, float]:
+    """The normal interval if it can be trusted, else Wilson's with Student's quantile.
 
-
-def score_interval(estimate, variance, level, *, apart, freedom=np.inf) -> tuple[float, float]:
-    """The normal interval where it can be trusted, else Wilson's with Student's quantile.
-
-    Pairs that share items tell as much as A(1 − A)/variance independent ones. `apart` is the
-    number of pairs without a common item, as many as there can be: a variance that claims more
-    than four times their worth was underestimated, and one of zero is worth as much as they are.
+    Pairs that share items carry as much information as A(1 − A)/variance independent pairs.
+    `disjoint` is the largest possible number of pairs without a common item. A variance that
+    implies more than four times as many independent pairs is underestimated, so that bound is
+    used in its place; a variance of zero counts as `disjoint` independent pairs.
     """
     error = np.sqrt(variance)
-    if apart >= FEW_PAIRS and 1e-12 < error <= min(estimate, 1 - estimate) / 3:
-        return normal_interval(estimate, variance, level)
+    if disjoint >= FEW_PAIRS and 1e-12 < error <= min(estimate, 1 - estimate) / 3:
+        return _normal_interval(estimate, variance, level)
     if error <= 1e-12:
-        return wilson(estimate, apart, stats.norm.ppf(0.5 + level / 2))
-    worth = max(estimate * (1 - estimate) / variance, 1e-3)
-    return wilson(estimate, min(worth, 4 * apart), stats.t.ppf(0.5 + level / 2, freedom))
+        return _wilson(estimate, disjoint, stats.norm.ppf(0.5 + level / 2))
+    independent = max(estimate * (1 - estimate) / variance, 1e-3)
+    return _wilson(estimate, min(independent, 4 * disjoint), stats.t.ppf(0.5 + level / 2, freedom))
 
 
-def student_interval(mean, variance, level, q: int) -> tuple[float, float]:
-    """Of a mean over q queries, cut at 0 and 1; Wilson's where all queries agree."""
+def student_interval(mean: float, variance: float, level: float, q: int) -> tuple[float, float]:
+    """For a mean over q queries, cut at 0 and 1; Wilson's interval if all queries agree."""
     if variance < 1e-24 or q < 2:
-        return wilson(mean, q, stats.norm.ppf(0.5 + level / 2))
+        return _wilson(mean, q, stats.norm.ppf(0.5 + level / 2))
     reach = stats.t.ppf(0.5 + level / 2, q - 1) * np.sqrt(variance)
     return max(float(mean - reach), 0.0), min(float(mean + reach), 1.0)
 
 
-def wilson(estimate, pairs, quantile) -> tuple[float, float]:
-    """Wilson's score interval of a proportion among so many independent pairs."""
+def bootstrap_interval(
+    values: np.ndarray, level: float, random_state: np.random.RandomState
+) -> tuple[float, float]:
+    """For the mean of one value per query: percentiles of the means of resampled queries.
+
+    The percentiles are moved outwards to the width of Student's interval, because the plain ones
+    are too narrow for few queries.
+    """
+    q = len(values)
+    at_once = max(1, 4_000_000 // q)
+    means = []
+    for start in range(0, RESAMPLES, at_once):
+        drawn = random_state.randint(q, size=(min(at_once, RESAMPLES - start), q))
+        means.append(values[drawn].mean(axis=1))
+    outer = stats.norm.cdf(-np.sqrt(q / (q - 1)) * stats.t.ppf(0.5 + level / 2, q - 1))
+    low, high = np.quantile(np.concatenate(means), [outer, 1 - outer])
+    return float(low), float(high)
+
+
+def _normal_interval(estimate: float, variance: float, level: float) -> tuple[float, float]:
+    reach = stats.norm.ppf(0.5 + level / 2) * np.sqrt(variance)
+    return float(estimate - reach), float(estimate + reach)
+
+
+def _wilson(estimate: float, pairs: float, quantile: float) -> tuple[float, float]:
+    """Wilson's score interval of a share among this number of independent pairs."""
     squared = quantile**2
     centre = (estimate + squared / (2 * pairs)) / (1 + squared / pairs)
     inner = estimate * (1 - estimate) / pairs + squared / (4 * pairs**2)
@@ -143,8 +178,8 @@ def wilson(estimate, pairs, quantile) -> tuple[float, float]:
     return max(float(low), 0.0), min(float(high), 1.0)
 
 
-def _jackknife(y, s, queries: Queries) -> tuple[float, float]:
-    """Concordance and the variance of its leave-one-item-out values."""
+def _jackknife_over_items(y: np.ndarray, s: np.ndarray, queries: Queries) -> tuple[float, float]:
+    """The concordance, and the jackknife variance over single items in O(m log m)."""
     counted, right = item_concordance(y, s, queries)
     pairs, hits, m = counted.sum() / 2, right.sum() / 2, len(y)
     left = pairs - counted
@@ -153,14 +188,15 @@ def _jackknife(y, s, queries: Queries) -> tuple[float, float]:
     return hits / pairs, (m - 1) / m * float(((values - values.mean()) ** 2).sum())
 
 
-def _over_queries(y, s, queries: Queries, level, random_state) -> tuple[float, float]:
-    """Percentiles of the resampled mean, widened to a t interval's reach where queries are few."""
+def _over_queries(
+    y: np.ndarray, s: np.ndarray, queries: Queries, level: float, random_state: RandomState
+) -> tuple[float, float]:
     pairs, right = concordant_pairs(y, s[:, None], queries)
     judged = pairs > 0
     values = right[judged, 0] / pairs[judged]
     q = len(values)
     if q == 0:
-        raise UndefinedMetric("no query holds two values of y, so there is no pair to order.")
+        raise no_pair_to_order(with_queries=True)
     if q == 1:
         raise UndefinedMetric(
             "only one query has a pair: a bootstrap over queries needs two. Leave qid out to "
@@ -173,17 +209,5 @@ def _over_queries(y, s, queries: Queries, level, random_state) -> tuple[float, f
         )
     if q < FEW_QUERIES or np.ptp(values) < 1e-12:
         return student_interval(values.mean(), values.var(ddof=1) / q, level, q)
-    means = _resampled_means(values, check_random_state(random_state))
-    outer = stats.norm.cdf(-np.sqrt(q / (q - 1)) * stats.t.ppf(0.5 + level / 2, q - 1))
-    low, high = np.quantile(means, [outer, 1 - outer])
-    return float(max(low, 0.0)), float(min(high, 1.0))
-
-
-def _resampled_means(values: np.ndarray, random_state) -> np.ndarray:
-    q = len(values)
-    at_once = max(1, 4_000_000 // q)
-    parts = []
-    for start in range(0, RESAMPLES, at_once):
-        drawn = random_state.randint(q, size=(min(at_once, RESAMPLES - start), q))
-        parts.append(values[drawn].mean(axis=1))
-    return np.concatenate(parts)
+    low, high = bootstrap_interval(values, level, check_random_state(random_state))
+    return max(low, 0.0), min(high, 1.0)

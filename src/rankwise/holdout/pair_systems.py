@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankwise.metrics.ties import tied
 from rankwise.numerics.threads import over_ranges
 from rankwise.spaces.basis_removal import REDUNDANT
-
-TIE = 1e-12
 
 
 class RowSystem(NamedTuple):
@@ -213,7 +212,7 @@ def _judge_rows(
                 counted[i, c] += 1.0
                 fitted, own, other = f[i, c] - f[j, c], for_i * e[i, c], for_j * e[j, c]
                 predicted = fitted - own - other
-                if abs(predicted) <= TIE * (abs(fitted) + abs(own) + abs(other)):
+                if tied(predicted, abs(fitted) + abs(own) + abs(other)):
                     right[i, c] += 0.5
                 elif (predicted > 0.0) == (gap > 0.0):
                     right[i, c] += 1.0

@@ -55,3 +55,10 @@ class HeldOut(ABC):
     @abstractmethod
     def judge_pairs(self, alpha: float) -> Judged:
         """Leave-pair-out over all pairs of a query whose scores differ, summed for each item."""
+
+    @abstractmethod
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        """(m, k) summed absolute values of the terms that make up each fitted score.
+
+        Rounding errors are a small multiple of them, see rankwise.metrics.ties.
+        """

@@ -105,6 +105,9 @@ class QuadraticHoldouts(HeldOut):
     def judge_pairs(self, alpha: float) -> Judged:
         return SmallHoldouts(self, alpha).judge_pairs()
 
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        return self.spectrum.term_sizes(alpha)
+
     def leaves_nothing(self, items: np.ndarray) -> bool:
         """Whether no item, or in a single query with all its pairs no pair, stays."""
         if isinstance(self.rule, FreeRows):

@@ -143,8 +143,13 @@ class QuadraticProblem(HeldOut):
         return Judged(*self.by_output(lambda part: np.stack(part.judge_pairs(alpha))))
 
     def term_sizes(self, alpha: float) -> np.ndarray:
-        """(m, k) Σ of the absolute values of the terms that make up each fitted score."""
-        return self.by_output(lambda part: part.spectrum.term_sizes(alpha))
+        """The larger of two sums: over eigenvectors, and over features or basis items."""
+        coefficients = np.abs(self.path([alpha])[0])
+        of_model = np.asarray(abs(self.space.represent(self.X)) @ coefficients)
+        if self.uses_cg:
+            return of_model
+        of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
+        return of_spectrum if self.kernel.is_linear else np.maximum(of_spectrum, of_model)
 
     def known_equations(self) -> tuple[list[np.ndarray], np.ndarray] | None:
         """XᵀLX and Xᵀb as the fit computed them; None if it did not need them.

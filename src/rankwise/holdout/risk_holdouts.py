@@ -56,3 +56,12 @@ class RiskHoldouts(HeldOut):
 
     def judge_pairs(self, alpha: float) -> Judged:
         raise ValueError("leave-pair-out would refit for every pair: use folds.")
+
+    def term_sizes(self, alpha: float) -> np.ndarray:
+        assert isinstance(self.space.matrix, Features)
+        phi = self.space.matrix.F
+        solutions = [
+            self._solve_path(phi, risk, np.array([alpha]))[0]
+            for risk in self._risks(self.supervision)
+        ]
+        return np.column_stack([abs(phi) @ np.abs(solution.w) for solution in solutions])

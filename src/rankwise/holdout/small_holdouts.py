@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.holdout.pair_systems import (
-    TIE,
     BasisConstraints,
     Judged,
     RowSystem,
@@ -22,6 +21,7 @@ from rankwise.holdout.pair_systems import (
 from rankwise.holdout.tie_free import TieFreeQuery
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
+from rankwise.metrics.ties import tied
 from rankwise.solvers.spectral import Spectrum
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.supervision.supervision import ScoredItems
@@ -153,10 +153,10 @@ class SmallHoldouts:
             i, j = pairs.T
             scores, gap = self.leave_out(pairs), Y[i] - Y[j]
             difference = scores[:, 0] - scores[:, 1]
-            tied = np.abs(difference) <= TIE * np.maximum(
-                np.abs(scores).sum(axis=1), sizes[i] + sizes[j]
+            of_pair = np.maximum(np.abs(scores).sum(axis=1), sizes[i] + sizes[j])
+            right = np.where(
+                tied(difference, of_pair), 0.5, 0.5 + 0.5 * np.sign(difference) * np.sign(gap)
             )
-            right = np.where(tied, 0.5, 0.5 + 0.5 * np.sign(difference) * np.sign(gap))
             for side in (i, j):
                 np.add.at(judged.counted, side, gap != 0)
                 np.add.at(judged.right, side, np.where(gap != 0, right, 0.0))

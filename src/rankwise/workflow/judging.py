@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from rankwise import metrics
 from rankwise.evaluation import confidence_interval
-from rankwise.evaluation.intervals import _resampled_means
+from rankwise.evaluation.intervals import bootstrap_interval
 from rankwise.exceptions import UndefinedMetric
+from rankwise.metrics.uncertainty import jackknife
 from rankwise.supervision.queries import Queries
 
 NAMES = {
@@ -20,7 +20,6 @@ NAMES = {
     "map": "MAP",
     "tau_b": "Kendall's τ_b",
 }
-JACKKNIFED = 40
 LARGEST_GRADE = 30
 
 
@@ -135,7 +134,7 @@ def _each(measure, y, s, queries: Queries) -> np.ndarray:
 
 
 def _over_queries(key: str, values: np.ndarray, rng) -> Measure:
-    """Mean over queries, and percentiles of its bootstrap, as wide as a t interval for few."""
+    """The mean over queries, with its bootstrap interval."""
     values = values[~np.isnan(values)]
     if not len(values):
         return Measure(key, None, reason="no query can be judged")
@@ -143,10 +142,9 @@ def _over_queries(key: str, values: np.ndarray, rng) -> Measure:
     if q < 2 or np.ptp(values) < 1e-12:
         reason = "one query has no spread" if q < 2 else "all queries are alike"
         return Measure(key, mean, reason=reason)
-    outer = stats.norm.cdf(-np.sqrt(q / (q - 1)) * stats.t.ppf(0.975, q - 1))
-    low, high = np.quantile(_resampled_means(values, rng), [outer, 1 - outer])
+    low, high = bootstrap_interval(values, 0.95, rng)
     floor = -1.0 if key == "tau_b" else 0.0
-    return Measure(key, mean, float(max(low, floor)), float(min(high, 1.0)))
+    return Measure(key, mean, max(low, floor), min(high, 1.0))
 
 
 def _single(key: str, measure, y, s) -> Measure:
@@ -162,22 +160,18 @@ def _single(key: str, measure, y, s) -> Measure:
             return Measure(key, value, reason=str(error))
         return Measure(key, value, 1 - high, 1 - low)
     if key == "tau_b":
-        spread = _jackknife_error(measure, y, s)
-        if spread is not None:
-            reach = 1.96 * spread
+        reach = 1.96 * _jackknife_error(measure, y, s)
+        if np.isfinite(reach):
             return Measure(key, value, max(value - reach, -1.0), min(value + reach, 1.0))
     return Measure(key, value, reason="one list has no interval: it needs queries")
 
 
-def _jackknife_error(measure, y, s) -> float | None:
-    """Items left out in 40 random groups."""
-    parts = np.array_split(np.random.default_rng(0).permutation(len(y)), min(JACKKNIFED, len(y)))
-    values = []
-    for part in parts:
-        rest = np.delete(np.arange(len(y)), part)
-        with suppress(UndefinedMetric, ValueError):
-            values.append(measure(y[rest], s[rest]))
-    n = len(values)
-    if n < 2:
-        return None
-    return float(np.sqrt((n - 1) * np.var(values)))
+def _jackknife_error(measure, y, s) -> float:
+    """The standard error of a measure, by the jackknife over groups of items; nan if undefined."""
+
+    def of_rest(rest: np.ndarray) -> np.ndarray:
+        with suppress(ValueError):
+            return np.array(measure(y[rest], s[rest]))
+        return np.array(np.nan)
+
+    return float(np.linalg.norm(jackknife(of_rest, len(y))))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.evaluation.folds import checked_scores, refitting_folds, splits
+from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.items import Items
@@ -20,7 +20,7 @@ def nested(recipe: Recipe, items: Items, folds: int) -> Judgement:
     y, queries = checked_scores(items.y, items.qid)
     several = len(queries) > 1
     folds = min(folds, len(queries) if several else len(y))
-    parts = splits(refitting_folds(folds, items.X, y, queries, recipe.seed))
+    parts = refitting_folds(folds, y, queries, recipe.seed).splits
     scores, units = np.zeros(len(y)), np.zeros(len(y), dtype=int)
     for number, (held, test) in track(enumerate(parts), len(parts), "outer folds"):
         staying = np.setdiff1d(np.arange(len(y)), held)

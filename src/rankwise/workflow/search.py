@@ -11,7 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import KFold
 
 from rankwise.evaluation import regularisation_curve
-from rankwise.evaluation.folds import checked_scores, refitting_folds
+from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
@@ -22,7 +22,7 @@ from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
 from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics import preference_error
-from rankwise.model_selection.scoring import Folds
+from rankwise.model_selection.folds import Folds
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.recipe import Recipe
@@ -143,10 +143,8 @@ def _rank_boost(recipe, options, X, y, qid):
     """Rounds by folds: one boosting run a fold judges every number of rounds."""
     y, queries = checked_scores(y, qid)
     cv = _folds_or_name(recipe, y, qid, auto=REFITTED_FOLDS)
-    folds = refitting_folds(cv, X, y, queries, recipe.seed)
-    held = [(h, t) for h, t in folds.folds] or [(items, items) for items in queries]
     units = []
-    for out, test in held:
+    for out, test in refitting_folds(cv, y, queries, recipe.seed).splits:
         train = np.setdiff1d(np.arange(len(y)), out)
         model = RankBoost(MOST_ROUNDS, **options)
         model.fit(X[train], y[train], qid=None if qid is None else queries.codes[train])
@@ -259,7 +257,5 @@ def _by(cv, X, y, qid) -> str:
     """In words, what was held out."""
     queries = Queries.from_labels(qid, len(y))
     if isinstance(cv, str):
-        told = type("Told", (), {"queries": queries, "Y": y[:, None]})
-        kind = Folds(cv, X, told, 0).kind
-        return kind if kind != "folds" else "10 folds"
+        return str(Folds(cv, queries, y))
     return f"{cv} folds of whole queries" if len(queries) > 1 else f"{cv} folds"

@@ -8,8 +8,8 @@ from hypothesis.extra.numpy import arrays
 from numpy.testing import assert_allclose
 from scipy.stats import norm
 
-from rankwise import RankRLS, UndefinedMetric, metrics
-from rankwise.evaluation import confidence_interval, cross_val_auc, leave_pair_out_interval
+from rankwise import UndefinedMetric, metrics
+from rankwise.evaluation import confidence_interval
 from rankwise.evaluation.intervals import delong
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.supervision.queries import Queries
@@ -112,23 +112,6 @@ def test_coverage_is_about_right(n_high, n_low, area):
     intervals = [confidence_interval(y, shift * y + rng.normal(size=len(y))) for _ in range(300)]
     low, high = np.transpose(intervals)
     assert np.mean((low <= area) & (area <= high)) > 0.91
-
-
-def test_leave_pair_out_interval():
-    rng = np.random.default_rng(5)
-    hits = []
-    y = np.repeat([1.0, 0.0], [15, 25])
-    for _ in range(60):
-        X = rng.normal(size=(40, 5))
-        X[:, 0] += y
-        w = RankRLS().fit(X, y).coef_
-        truth = norm.cdf(w[0] / np.sqrt(2 * w @ w))
-        low, high = leave_pair_out_interval(RankRLS(), X, y)
-        assert 0 <= low <= cross_val_auc(RankRLS(), X, y) <= high <= 1
-        hits.append(low <= truth <= high)
-    assert np.mean(hits) > 0.88
-    low, high = leave_pair_out_interval(RankRLS(), X, X[:, 1] + rng.normal(size=40), level=0.8)
-    assert 0.5 < low < high < 1
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from rankwise import RLS, EstimateWarning, RankBoost, RankRLS, RankRLSCV, RankSVM, UndefinedMetric
 from rankwise.evaluation import cross_val_auc
 from rankwise.evaluation.auc import auc_folds, mixed_pairs
-from rankwise.evaluation.held_out import ClosedForm, Refitting
+from rankwise.evaluation.unseen_scores import ClosedFormScores, RefittedScores
 from tests import reference_evaluation as reference
 
 RNG = np.random.default_rng(0)
@@ -89,9 +89,9 @@ def test_reduced_sets_lose_held_out_basis_items(learner):
         refitted = learner(0.2, kernel="rbf", basis=kept).fit(X[stay], Y[stay])
         total += reference.heaviside(*refitted.predict(X[pair]), 0.0)
     assert_allclose(quietly(model, X, Y), total / len(pairs), atol=1e-12)
-    by_refitting = Refitting(model, X, Y, None)
+    by_refitting = RefittedScores(model, X, Y, None)
     assert_allclose(
-        by_refitting.pairs(pairs), ClosedForm(model, X, Y, None).pairs(pairs), atol=1e-9
+        by_refitting.pairs(pairs), ClosedFormScores(model, X, Y, None).pairs(pairs), atol=1e-9
     )
 
 
@@ -132,7 +132,7 @@ def test_closed_form_is_refitting_with_ties(data, estimator, method, scale, cons
     if constant:
         x[:, 1] = 3 * scale
     assume(2 <= y.sum() <= len(y) - 2)
-    closed, slow = ClosedForm(estimator, x, y, None), Refitting(estimator, x, y, None)
+    closed, slow = ClosedFormScores(estimator, x, y, None), RefittedScores(estimator, x, y, None)
     if method == "leave-pair-out":
         pairs = mixed_pairs(y == 1)
         right = [
@@ -204,7 +204,10 @@ def test_a_training_set_of_one_class():
     y[[0, 1]] = 1
     x = X[:8]
     tests = [np.array([0, 1, 2]), np.arange(3, 8)]
-    for held in (ClosedForm(RankRLS(), x, y, None), Refitting(LogisticRegression(), x, y, None)):
+    for held in (
+        ClosedFormScores(RankRLS(), x, y, None),
+        RefittedScores(LogisticRegression(), x, y, None),
+    ):
         assert not held.without(tests[0]).any()
         assert held.without(tests[1]).any()
         assert (held.untaught, held.trained) == (1, 2)

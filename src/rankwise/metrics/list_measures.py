@@ -1,31 +1,40 @@
-"""Measures of a ranked list that look at its top: NDCG and average precision."""
+"""Measures of a ranked list that stress its top: NDCG and average precision."""
 
 from __future__ import annotations
 
 import numbers
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.pair_counts import sorted_within
-from rankwise.metrics.inputs import true_and_predicted
+from rankwise.metrics.score_vectors import true_and_predicted
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
 _LARGEST_GAIN = 2.0**1000
 
 
-def ndcg(y, s, qid=None, k: int | None = None, gain: str = "exp2", empty: str = "zero") -> float:
+def ndcg(
+    y: ArrayLike,
+    s: ArrayLike,
+    qid: ArrayLike | None = None,
+    k: int | None = None,
+    gain: str = "exp2",
+    empty: str = "zero",
+) -> float:
     """Normalised discounted cumulative gain, DCG / ideal DCG, averaged over queries; O(m log m).
 
-    DCG = Σ gain / log₂(rank + 1) over the first `k` ranks (None: all) by falling s. Its ideal
-    value is that of the order by falling gain. Equal scores: the expected DCG over all orders of
-    the tied items, that is, the tied items share their mean gain, as scikit-learn's `ndcg_score`.
+    DCG = Σ gain / log₂(rank + 1) over the first `k` ranks (None: all) in descending order of s. The
+    ideal DCG is that of the items in descending order of gain. For equal scores the result is the
+    expected DCG over all orders of the tied items: each tied item counts with their mean gain, as
+    in scikit-learn's `ndcg_score`.
 
-    gain : "exp2" is 2^y − 1, "linear" is y itself. y may be any real number; a gain below zero
-        takes away from the DCG, so a query's value may then fall below 0, never above 1.
+    gain : "exp2" is 2^y − 1, "linear" is y itself. y may be any real number. Negative gains reduce
+        the DCG, so the value of a query may fall below 0; it never exceeds 1.
     empty : a query whose ideal DCG is not positive has no relevant item. "zero" counts it as 0,
-        "skip" leaves it out; `UndefinedMetric` when no query remains.
+        "skip" leaves it out; `UndefinedMetric` is raised when no query remains.
     """
     check_choice("gain", gain, ("exp2", "linear"))
     check_choice("empty", empty, ("zero", "skip"))
@@ -34,9 +43,9 @@ def ndcg(y, s, qid=None, k: int | None = None, gain: str = "exp2", empty: str = 
     y, s = true_and_predicted(y, s)
     gains = _gains(y, gain)
     ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
-    discount = 1 / np.log2(ranking.place + 2)
+    discount = 1 / np.log2(ranking.rank + 2)
     if k is not None:
-        discount[ranking.place >= k] = 0.0
+        discount[ranking.rank >= k] = 0.0
     best_first = sorted_within(-gains, ranking.queries)
     ideal = ranking.sum_queries(gains[best_first] * discount)
     shared_gain = ranking.sum_ties(gains[ranking.order]) / ranking.tie_size
@@ -46,45 +55,47 @@ def ndcg(y, s, qid=None, k: int | None = None, gain: str = "exp2", empty: str = 
     return _mean_with_empty(values, len(ideal), empty)
 
 
-def average_precision(y, s, qid=None, empty: str = "zero") -> float:
+def average_precision(
+    y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None, empty: str = "zero"
+) -> float:
     """Mean over the relevant items of the precision at their rank, averaged over queries (MAP).
 
-    y is binary: 0 or −1 for not relevant, 1 for relevant. Equal scores: the exact expected value
-    over all orders of the tied items, each as likely. A tie of t items, r of them relevant, that
-    follows N items, R of them relevant, adds at its p-th place the chance r/t that a relevant
-    item stands there, times the expected precision (R + 1 + (p − 1)(r − 1)/(t − 1)) / (N + p).
-    (scikit-learn's `average_precision_score` puts all tied items at the last place of the tie.)
-    O(m log m).
+    y is binary: 0 or −1 for not relevant, 1 for relevant. For equal scores the result is the exact
+    expected value over all orders of the tied items. Let a tie have t items, r of them relevant,
+    and let it follow N items, R of them relevant. At its p-th rank it adds the probability r/t
+    that the item there is relevant, times the expected precision
+    (R + 1 + (p − 1)(r − 1)/(t − 1)) / (N + p). (scikit-learn's `average_precision_score` puts all
+    tied items at the last rank of the tie.) O(m log m).
 
     empty : a query without any relevant item counts 0 with "zero" and is left out with "skip";
-        `UndefinedMetric` when no query remains.
+        `UndefinedMetric` is raised when no query remains.
     """
     check_choice("empty", empty, ("zero", "skip"))
     y, s = true_and_predicted(y, s)
     relevant = _relevant(y)
     ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
-    found = relevant[ranking.order]
-    total = ranking.sum_queries(found)
+    ranked = relevant[ranking.order]
+    total = ranking.sum_queries(ranked)
     before_query = np.repeat(np.cumsum(total) - total, ranking.queries.sizes)
 
     size = np.repeat(ranking.tie_size, ranking.tie_size)
-    in_tie = ranking.sum_ties(found)
+    in_tie = ranking.sum_ties(ranked)
     before_tie = np.repeat(np.cumsum(in_tie) - in_tie, ranking.tie_size) - before_query
     in_tie = np.repeat(in_tie, ranking.tie_size)
     earlier = np.arange(len(y)) - np.repeat(ranking.tie_start, ranking.tie_size)
-    found_earlier = before_tie + earlier * (in_tie - 1) / np.maximum(size - 1, 1)
-    precision = ranking.sum_queries(in_tie / size * (found_earlier + 1) / (ranking.place + 1))
+    relevant_earlier = before_tie + earlier * (in_tie - 1) / np.maximum(size - 1, 1)
+    precision = ranking.sum_queries(in_tie / size * (relevant_earlier + 1) / (ranking.rank + 1))
     return _mean_with_empty(precision[total > 0] / total[total > 0], len(total), empty)
 
 
 class _Ranking:
-    """Items by query and falling score, with the place of each and the runs of tied scores."""
+    """Items by query and descending score, with their ranks (from 0) and the runs of ties."""
 
     def __init__(self, s: np.ndarray, queries: Queries):
         first = queries.starts[:-1]
         self.queries = queries
         self.order = sorted_within(-s, queries)
-        self.place = np.arange(len(s)) - np.repeat(first, queries.sizes)
+        self.rank = np.arange(len(s)) - np.repeat(first, queries.sizes)
         ranked = s[self.order]
         opens_tie = np.concatenate(([True], ranked[1:] != ranked[:-1]))
         opens_tie[first] = True
@@ -111,7 +122,7 @@ def _gains(y: np.ndarray, gain: str) -> np.ndarray:
 
 
 def _relevant(y: np.ndarray) -> np.ndarray:
-    """1.0 for relevant items; y may be {0, 1} or {−1, 1}."""
+    """1.0 for relevant items, else 0.0; the values of y are 0 and 1, or −1 and 1."""
     lowest = -1.0 if (y == -1).any() else 0.0
     other = (y != lowest) & (y != 1)
     if other.any():
@@ -128,5 +139,5 @@ def _mean_with_empty(values: np.ndarray, q: int, empty: str) -> float:
     if empty == "zero":
         return float(values.sum() / q)
     if not len(values):
-        raise UndefinedMetric("no query has a relevant item, and empty='skip' leaves them out.")
+        raise UndefinedMetric("no query has a relevant item, and empty='skip' leaves all out.")
     return float(values.mean())

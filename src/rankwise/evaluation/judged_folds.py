@@ -1,0 +1,141 @@
+"""Folds that keep queries whole, and the concordance that a model reaches on them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import GroupKFold, StratifiedKFold
+
+from rankwise.evaluation.unseen_scores import UnseenScores
+from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.item_concordance import item_concordance
+from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order
+from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
+from rankwise.model_selection.folds import Folds, RandomState, Splits
+from rankwise.numerics.progress import track
+from rankwise.supervision.queries import Queries
+
+REFITS = 10
+"""The number of folds if each of them costs a refit."""
+
+
+def checked_scores(y: ArrayLike, qid: ArrayLike | None) -> tuple[np.ndarray, Queries]:
+    """Real scores with a pair to order in some query, and the queries.
+
+    Two different strings are accepted as classes; the second in alphabetical order is positive.
+    """
+    y = np.asarray(y)
+    if y.dtype.kind in "OSU" and len(classes := np.unique(y.astype(str))) == 2:
+        y = y.astype(str) == classes[1]
+    y = finite_vector(y, "y")
+    queries = Queries.from_labels(qid, len(y))
+    if not len(y) or not concordant_pairs(y, y[:, None], queries)[0].any():
+        raise no_pair_to_order(with_queries=qid is not None)
+    return y, queries
+
+
+def several(queries: Queries) -> Queries | None:
+    """The queries if there are at least two, else None: a single query needs no labels."""
+    return queries if len(queries) > 1 else None
+
+
+def whole_query_folds(
+    cv: Splits, y: np.ndarray, queries: Queries, random_state: RandomState
+) -> Folds:
+    """The folds of `cv`; if a fold would split a query, an error names the query."""
+    folds = Folds(cv, queries, y, random_state=random_state)
+    if len(queries) == 1:
+        return folds
+    if folds.kind in ("leave-one-out", "leave-pair-out"):
+        raise ValueError(f"cv={folds.kind!r} splits queries: use leave-query-out or folds.")
+    if folds.kind == "folds":
+        _refuse_split_queries(folds)
+    return folds
+
+
+def _refuse_split_queries(folds: Folds) -> None:
+    queries = folds.queries
+    for number, (held, _) in enumerate(folds.splits):
+        inside = np.bincount(queries.codes[held], minlength=len(queries))
+        split = (inside > 0) & (inside < queries.sizes)
+        if split.any():
+            query = int(np.argmax(split))
+            raise ValueError(
+                f"cv fold {number} holds out {inside[query]} of the {queries.sizes[query]} items "
+                f"of query {queries.labels[query]!s}: queries must stay whole, or the estimate is "
+                "too good. Use GroupKFold with the queries as groups, or cv='leave-query-out'."
+            )
+
+
+def refitting_folds(
+    cv: Splits, y: np.ndarray, queries: Queries, random_state: RandomState
+) -> Folds:
+    """The same, but "auto" gives at most 10 folds, stratified if y has two values."""
+    if isinstance(cv, str) and cv == "auto":
+        seed = 0 if random_state is None else random_state
+        if len(queries) > REFITS:
+            cv = GroupKFold(REFITS, shuffle=True, random_state=seed)
+        elif len(queries) == 1:
+            values, sizes = np.unique(y, return_counts=True)
+            cv = min(REFITS, len(y))
+            if len(values) == 2 and sizes.min() > 1:
+                count = int(min(REFITS, sizes.min()))
+                stratified = StratifiedKFold(count, shuffle=True, random_state=seed)
+                cv = list(stratified.split(y, y == values[1]))
+    return whole_query_folds(cv, y, queries, random_state)
+
+
+@dataclass
+class JudgedFolds:
+    """Scores y of held-out items, and ranks of their predictions, comparable inside a unit.
+
+    A unit is a query, or a fold if there are no queries.
+    """
+
+    y: np.ndarray
+    levels: np.ndarray
+    units: Queries
+
+    def concordance(self) -> np.ndarray:
+        """(u,) the concordance of each unit, nan if it has no pair."""
+        pairs, right = concordant_pairs(self.y, self.levels[:, None], self.units)
+        out = np.full(len(pairs), np.nan)
+        return np.divide(right[:, 0], pairs, out=out, where=pairs > 0)
+
+    def mean_and_influence(self, by_query: bool) -> tuple[float, np.ndarray]:
+        """The estimate and its influence values (see rankwise.metrics.uncertainty).
+
+        With queries the estimate is the mean over queries, else the share over the pairs of all
+        folds together.
+        """
+        if by_query:
+            values = self.concordance()
+            score, influence = mean_over_units(values[~np.isnan(values)])
+        else:
+            score, influence = share_of_pairs(*item_concordance(self.y, self.levels, self.units))
+        return float(score), influence
+
+
+def judge(model: UnseenScores, folds: Folds, task: str = "cross-validation") -> JudgedFolds:
+    """Judge the scores of the test items of each fold by the model trained without the fold."""
+    if folds.is_leave_pair_out:
+        raise ValueError("leave-pair-out compares pairs, not folds: give cv as folds.")
+    items, levels, labels = [], [], []
+    splits = folds.splits
+    for number, (held, test) in track(enumerate(splits), len(splits), task):
+        items.append(test)
+        levels.append(model.ties.levels(test, model.without(held, test)))
+        labels.append(folds.units(number, test))
+    model.refuse_untaught("hold out fewer items at a time")
+    tested = np.concatenate(items)
+    _, codes = np.unique(np.concatenate(labels), return_inverse=True)
+    units = Queries(codes, np.arange(codes.max() + 1))
+    judged = JudgedFolds(model.y[tested], np.concatenate(levels), units)
+    if np.isnan(judged.concordance()).all():
+        raise UndefinedMetric(
+            "no held-out fold has a pair of items with different scores: use larger folds."
+        )
+    return judged

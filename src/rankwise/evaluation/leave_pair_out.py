@@ -1,0 +1,138 @@
+"""Leave-pair-out over all pairs of items: its interval, and a ROC curve from a tournament."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.metrics import roc_curve
+
+from rankwise.evaluation.auc import mixed_pairs, two_classes
+from rankwise.evaluation.intervals import (
+    TRAINING,
+    check_level,
+    score_interval,
+    two_sample_variance,
+)
+from rankwise.evaluation.judged_folds import checked_scores
+from rankwise.evaluation.unseen_scores import UnseenScores, unseen_scores
+from rankwise.metrics import auc
+from rankwise.metrics.uncertainty import share_of_pairs
+
+
+def judge_pairs(model: UnseenScores) -> tuple[np.ndarray, np.ndarray]:
+    """For each item its pairs y_i ≠ y_j, and those that the model without both orders right."""
+    y = model.y
+    if len(np.unique(y)) == 2:
+        pairs = mixed_pairs(y == y.max())
+    else:
+        i, j = np.triu_indices(len(y), 1)
+        differ = y[i] != y[j]
+        pairs = np.column_stack((i[differ], j[differ]))
+    gap = y[pairs[:, 0]] - y[pairs[:, 1]]
+    right = model.ties.right(pairs, model.pairs(pairs), gap)
+    model.report_untaught()
+    both = pairs.ravel()
+    counted = np.bincount(both, minlength=len(y)).astype(float)
+    return counted, np.bincount(both, np.repeat(right, 2), minlength=len(y))
+
+
+def leave_pair_out_interval(
+    est: BaseEstimator, X: ArrayLike, y: ArrayLike, *, level: float = 0.95
+) -> tuple[float, float]:
+    """An interval for the AUC of est on unseen data, around its leave-pair-out estimate.
+
+    If y has more than two values, it is the same for the concordance. DeLong's variance over the
+    pairs that leave-pair-out judges (for real y that of a U-statistic) treats the held-out scores
+    as if one model had predicted them. But each item is judged, and it also trains the models that
+    judge the others. Without signal this doubles the variance, and simulations need a little more,
+    so the variance is multiplied by 2.5. The coverage is then about right for the model trained on
+    all the data, unless the model nearly interpolates: see docs/papers/evaluation.md.
+    """
+    check_level(level)
+    y, _ = checked_scores(y, None)
+    counted, right = judge_pairs(unseen_scores(est, X, y))
+    share, influence = share_of_pairs(counted, right)
+    score, values = float(share), np.unique(y)
+    if len(values) > 2:
+        variance = float(influence @ influence) * len(y) / (len(y) - 1)
+        disjoint, freedom = len(y) // 2, len(y) - 1.0
+    else:
+        of_item = right / counted
+        low, high = (of_item[y == value] for value in values)
+        spread_low, spread_high = (((part - score) ** 2).sum() for part in (low, high))
+        variance, disjoint, freedom = two_sample_variance(
+            spread_high, len(high), spread_low, len(low)
+        )
+    return score_interval(score, TRAINING * variance, level, disjoint=disjoint, freedom=freedom)
+
+
+@dataclass
+class Tournament:
+    """Which item beat which when each pair was held out, and the ROC curve of the wins.
+
+    `wins` (m,) counts the pairs that an item won; a tie counts ½. `fpr`, `tpr` and `auc` describe
+    the ROC curve of the items ordered by wins. `pair_auc` is the plain leave-pair-out AUC over
+    positive and negative items; in a tournament without cycles the two AUCs are equal. `cycles`
+    counts the triples in which i beats j, j beats k and k beats i. `inconsistency` is their share
+    of the largest number that m players can have: 0 if all comparisons agree with one order, 1 at
+    worst.
+    """
+
+    wins: np.ndarray
+    fpr: np.ndarray
+    tpr: np.ndarray
+    auc: float
+    pair_auc: float
+    cycles: int
+    inconsistency: float
+
+
+def tournament(est: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Tournament:
+    """Hold out every pair of items, also of the same class, and count which is ranked higher.
+
+    A closed form for RLS and RankRLS, with O(m³) for the triples; else m(m − 1)/2 refits.
+    """
+    y, positive = two_classes(y)
+    model = unseen_scores(est, X, y)
+    m = len(y)
+    i, j = np.triu_indices(m, 1)
+    pairs = np.column_stack((i, j))
+    scores = model.pairs(pairs)
+    model.report_untaught()
+    beats = np.zeros((m, m))
+    beats[i, j] = model.ties.right(pairs, scores, np.ones(len(pairs)))
+    beats[j, i] = 1.0 - beats[i, j]
+    wins = beats.sum(axis=1)
+    fpr, tpr, _ = roc_curve(positive, wins)
+    cycles = _cycles(beats == 1.0)
+    most = m * (m * m - (1 if m % 2 else 4)) // 24
+    return Tournament(
+        wins=wins,
+        fpr=fpr,
+        tpr=tpr,
+        auc=auc(positive.astype(float), wins),
+        pair_auc=float(beats[np.ix_(positive, ~positive)].mean()),
+        cycles=cycles,
+        inconsistency=cycles / most if most else 0.0,
+    )
+
+
+def _cycles(beats: np.ndarray) -> int:
+    """trace(B³)/3: the triples in which each item beats one of the others."""
+    B = beats.astype(float)
+    return round(float(((B @ B) * B.T).sum()) / 3)
+
+
+def lpo_roc(est: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray, float]:
+    """False and true positive rates of a tournament over leave-pair-out, and the area under them.
+
+    Leave-pair-out says which item of a pair is higher, but not where a threshold would be. In a
+    tournament over all pairs the score of an item is the number of pairs that it wins. Each
+    comparison is between two scores of the same model, which was trained without both items.
+    `tournament` returns more, above all how inconsistent the comparisons were.
+    """
+    result = tournament(est, X, y)
+    return result.fpr, result.tpr, result.auc

@@ -1,0 +1,203 @@
+"""Scores of items by models that were trained without them: in closed form, or by refitting."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator
+from sklearn.utils.validation import _num_samples
+
+from rankwise.evaluation.estimators import (
+    as_items,
+    check_estimator,
+    fitted,
+    gives_probabilities,
+    has_closed_form,
+    scores_of,
+)
+from rankwise.exceptions import EstimateWarning
+from rankwise.holdout.protocol import HeldOut
+from rankwise.metrics.ties import TieRule
+from rankwise.numerics.progress import track
+from rankwise.supervision.queries import Queries
+
+PAIRS_AT_ONCE = 2_000_000
+
+
+class UnseenScores(ABC):
+    """Held-out scores of one estimator on one data set, and the rule that says which are tied.
+
+    `trained` counts the training sets so far. `untaught` counts those from which nothing could be
+    learnt, because all their items had the same score; the predictions are then 0.
+    """
+
+    def __init__(self, est: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries | None):
+        self.estimator, self.X, self.y, self.queries = est, as_items(est, X), y, queries
+        self.n_items = len(y)
+        self.trained = self.untaught = 0
+        self.ties = TieRule.for_items(self.X, self._prepare(), gives_probabilities(est))
+
+    @abstractmethod
+    def _prepare(self) -> np.ndarray:
+        """Fit on all items, and return term sizes, or scores, by which ties are recognised."""
+
+    @abstractmethod
+    def without(self, held: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
+        """(t,) scores of `test`, by default of `held`, by the model trained without `held`."""
+
+    def each(self) -> np.ndarray:
+        """(m,) the score of each item by the model trained without it."""
+        items = np.arange(self.n_items)[:, None]
+        return np.concatenate([self.without(i) for i in track(items, len(items), "leave-one-out")])
+
+    @abstractmethod
+    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """(p, 2) scores of both items of each pair by the model trained without both."""
+
+    def teaches(self, train: np.ndarray) -> bool:
+        """Whether two of these items, of the same query, have different scores."""
+        y = self.y[train]
+        if not len(y):
+            return False
+        if self.queries is None:
+            return bool(np.any(y != y[0]))
+        codes = self.queries.codes[train]
+        one_of_query = np.full(len(self.queries), y[0], dtype=y.dtype)
+        one_of_query[codes] = y
+        return bool(np.any(one_of_query[codes] != y))
+
+    def refuse_untaught(self, way_out: str) -> None:
+        """Raise an error if nothing could be learnt from any training set."""
+        if self.trained and self.trained == self.untaught:
+            raise ValueError(
+                "no training set holds two different values of y, so nothing was learnt: "
+                f"{way_out}."
+            )
+
+    def report_untaught(self) -> None:
+        """The same for two classes, with a warning if some training sets held only one class."""
+        self.refuse_untaught("each class needs two items or more")
+        if self.untaught:
+            warnings.warn(
+                f"{self.untaught} of {self.trained} training sets hold only one class; the items "
+                "that they leave out are scored 0.",
+                EstimateWarning,
+                stacklevel=4,
+            )
+
+    def _count(self, taught: np.ndarray | bool) -> None:
+        self.trained += np.size(taught)
+        self.untaught += int(np.size(taught) - np.count_nonzero(taught))
+
+    def _hold_outs(self, y: np.ndarray) -> HeldOut:
+        qid = None if self.queries is None else self.queries.codes
+        return self.estimator.hold_outs(self.X, np.asarray(y, dtype=float), qid=qid)
+
+
+class ClosedFormScores(UnseenScores):
+    """An estimator with closed-form hold-outs: one decomposition, and no refits."""
+
+    def _prepare(self) -> np.ndarray:
+        self._alphas = [self.estimator.alpha]
+        self._problem = self._hold_outs(self.y)
+        self._learns_from_equal_scores = self._accepts_equal_scores()
+        return self._problem.term_sizes(self.estimator.alpha)
+
+    def _accepts_equal_scores(self) -> bool:
+        """Pointwise losses learn from items with equal scores; pairwise ones refuse them."""
+        try:
+            self._hold_outs(np.zeros(self.n_items))
+        except ValueError:
+            return False
+        return True
+
+    def without(self, held: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
+        test = held if test is None else test
+        staying = np.setdiff1d(np.arange(self.n_items), held)
+        taught = self._learns_from_equal_scores or self.teaches(staying)
+        self._count(taught)
+        if not taught:
+            return np.zeros(len(test))
+        held = np.sort(held)
+        return self._problem.without(held, self._alphas)[0][np.searchsorted(held, test), 0]
+
+    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+        scores = np.zeros(pairs.shape)
+        taught = np.flatnonzero(self._taught(pairs))
+        for start in range(0, len(taught), PAIRS_AT_ONCE):
+            chosen = taught[start : start + PAIRS_AT_ONCE]
+            scores[chosen] = self._problem.leave_pairs_out(pairs[chosen], self._alphas)[0, ..., 0]
+        return scores
+
+    def each(self) -> np.ndarray:
+        taught = self._taught(np.arange(self.n_items)[:, None])
+        return np.where(taught, self._problem.leave_each_out(self._alphas)[0, :, 0], 0.0)
+
+    def _taught(self, held: np.ndarray) -> np.ndarray:
+        """(p,) whether the items without row i of `held` (p, u) still have two values of y."""
+        taught = np.ones(len(held), dtype=bool)
+        if not self._learns_from_equal_scores:
+            _, codes = np.unique(self.y, return_inverse=True)
+            others = self.n_items - np.bincount(codes)
+            for level in np.flatnonzero(others <= held.shape[1]):
+                taught &= (codes[held] != level).sum(axis=1) < others[level]
+        self._count(taught)
+        return taught
+
+
+class RefittedScores(UnseenScores):
+    """Any estimator, refitted for each hold-out.
+
+    `model` is trained on all items. `chosen` lists what the estimator chose in each hold-out: the
+    alpha, the C or the best parameters of a search. It is None for an estimator without such a
+    choice, and if there was nothing to learn from.
+    """
+
+    def _prepare(self) -> np.ndarray:
+        est, everything = self.estimator, np.arange(self.n_items)
+        self.chosen: list = []
+        self.model = self.fitted(everything)
+        if has_closed_form(est):
+            return self._hold_outs(self.y).term_sizes(est.alpha)
+        return scores_of(est, self.model, self.X, everything, everything)
+
+    def fitted(self, train: np.ndarray) -> BaseEstimator:
+        return fitted(self.estimator, self.X, self.y, train, self.queries)
+
+    def without(self, held: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
+        test = held if test is None else test
+        train = np.setdiff1d(np.arange(self.n_items), held)
+        try:
+            if not len(train):
+                raise ValueError("a fold holds out every item: nothing is left to learn from.")
+            model = self.fitted(train)
+        except ValueError:
+            if self.teaches(train):
+                raise
+            self._count(False)
+            self.chosen.append(None)
+            return np.zeros(len(test))
+        self._count(True)
+        names = ("alpha_", "C_", "best_params_")
+        self.chosen.append(next((getattr(model, n) for n in names if hasattr(model, n)), None))
+        return scores_of(self.estimator, model, self.X, test, train)
+
+    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+        scores = np.empty(pairs.shape)
+        for row, pair in track(enumerate(pairs), len(pairs), "leave-pair-out"):
+            scores[row] = self.without(pair)
+        return scores
+
+
+def unseen_scores(
+    estimator: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries | None = None
+) -> UnseenScores:
+    """The cheapest exact way to hold items out of the training of this estimator."""
+    check_estimator(estimator)
+    if _num_samples(X) != len(y):
+        raise ValueError(f"X and y must have as many rows: X has {_num_samples(X)}, y {len(y)}.")
+    scores = ClosedFormScores if has_closed_form(estimator) else RefittedScores
+    return scores(estimator, X, y, queries)

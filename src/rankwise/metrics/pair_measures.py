@@ -1,0 +1,201 @@
+"""Measures that judge pairs of items: their order, or the cost of their score difference."""
+
+from __future__ import annotations
+
+import numbers
+from typing import Literal, overload
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.pair_counts import (
+    SWAPPED,
+    TIED_BOTH,
+    TIED_S,
+    TIED_Y,
+    all_pairs,
+    concordant_pairs,
+    excess_sums,
+    pair_counts,
+    swapped_sums,
+)
+from rankwise.metrics.score_vectors import (
+    finite_vector,
+    no_pair_to_order,
+    real_array,
+    true_and_predicted,
+)
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
+from rankwise.validation import check_choice, check_positive
+
+COSTS = ("HR", "MP", "HMP", "SVR")
+
+
+def ranking_error(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """Share of the pairs y_i > y_j that s orders wrongly, H(s_j − s_i) with H(0) = ½.
+
+    With qid it is the mean over the queries that have such a pair (equations 3.2 and 3.4 of
+    Airola 2011). O(m log m).
+    """
+    y, s = true_and_predicted(y, s)
+    pairs, concordant = concordant_pairs(y, s[:, None], Queries.from_labels(qid, len(y)))
+    judged = pairs > 0
+    if not judged.any():
+        raise no_pair_to_order(with_queries=qid is not None)
+    return float(np.mean(1 - concordant[judged, 0] / pairs[judged]))
+
+
+def concordance(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """1 − ranking_error: the share of the pairs y_i > y_j with s_i > s_j; a tie counts ½."""
+    return 1.0 - ranking_error(y, s, qid)
+
+
+def auc(y: ArrayLike, s: ArrayLike) -> float:
+    """Area under the ROC curve: the concordance where y has two values, the greater positive."""
+    y, s = true_and_predicted(y, s)
+    low, high = y.min(), y.max()
+    between = (y != low) & (y != high)
+    if between.any():
+        row = int(np.argmax(between))
+        raise ValueError(
+            f"auc needs two values of y, found a third: {low:g}, {high:g} and {y[row]:g} "
+            f"(row {row}). For more values use concordance."
+        )
+    return concordance(y, s)
+
+
+def misranking(y: ArrayLike, s: ArrayLike) -> float:
+    """Share of the pairs y_i > y_j with s_i ≤ s_j: a tie is as bad as a swap. O(m log m)."""
+    y, s = true_and_predicted(y, s)
+    counts = pair_counts(y, s[:, None], Queries.from_labels(None, len(y)))[0, 0]
+    pairs = all_pairs(len(y)) - counts[TIED_Y]
+    if not pairs:
+        raise no_pair_to_order(with_queries=False)
+    return float((counts[SWAPPED] + counts[TIED_S] - counts[TIED_BOTH]) / pairs)
+
+
+def kendall_tau_b(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """Kendall's τ_b = (concordant − swapped) / √(pairs untied in y · pairs untied in s).
+
+    With qid it is the mean over the queries where neither y nor s is constant. O(m log m).
+    """
+    y, s = true_and_predicted(y, s)
+    queries = Queries.from_labels(qid, len(y))
+    counts = pair_counts(y, s[:, None], queries)[:, 0]
+    untied_y = all_pairs(queries.sizes) - counts[:, TIED_Y]
+    untied_s = all_pairs(queries.sizes) - counts[:, TIED_S]
+    defined = (untied_y > 0) & (untied_s > 0)
+    if not defined.any():
+        where = "" if qid is None else " in every query"
+        raise UndefinedMetric(f"y or s is constant{where}, so Kendall's tau is not defined.")
+    untied = untied_y - counts[:, TIED_S] + counts[:, TIED_BOTH]
+    balance = (untied - 2 * counts[:, SWAPPED])[defined]
+    # Two square roots, because the product of the counts would overflow int64.
+    return float(np.mean(balance / np.sqrt(untied_y[defined]) / np.sqrt(untied_s[defined])))
+
+
+def preference_error(preferences: Preferences, s: ArrayLike) -> float:
+    """Weighted mean of H(s_loser − s_winner) over explicit preferences, H(0) = ½; O(l).
+
+    This is the disagreement error (1) of Pahikkala et al. (2009), with ½ for ties.
+    """
+    s = finite_vector(s, "s")
+    winner, loser, weight = preferences.winner, preferences.loser, preferences.weight
+    if preferences.n_items is not None and preferences.n_items != len(s):
+        raise ValueError(f"preferences are about {preferences.n_items} items, s has {len(s)}.")
+    total = weight.sum()
+    if not total > 0:
+        raise UndefinedMetric("preferences hold no single preference with a positive weight.")
+    largest = max(winner.max(), loser.max())
+    if largest >= len(s):
+        raise ValueError(f"preferences name item {largest}, but s has {len(s)} items.")
+    wrong = (s[loser] > s[winner]) + 0.5 * (s[loser] == s[winner])
+    return float(weight @ wrong / total)
+
+
+@overload
+def conditional_error(
+    Y: ArrayLike, S: ArrayLike, condition: str = ..., *, average: Literal[True] = ...
+) -> float: ...
+@overload
+def conditional_error(
+    Y: ArrayLike, S: ArrayLike, condition: str = ..., *, average: Literal[False]
+) -> np.ndarray: ...
+def conditional_error(
+    Y: ArrayLike, S: ArrayLike, condition: str = "row", *, average: bool = True
+) -> float | np.ndarray:
+    """Ranking error of each row (or column) of a relation, averaged over those with a pair.
+
+    Equation 4 of Pahikkala et al. (2013), with ½ for ties. With condition "row" each row is a query
+    over the columns. A nan in Y means not observed; the value of S at that place does not matter.
+    With average=False the errors of all conditions are returned, nan for those without a pair.
+    O(pq log(pq)) for p rows and q columns.
+    """
+    check_choice("condition", condition, ("row", "column"))
+    Y, S = real_array(Y, "Y"), real_array(S, "S")
+    if Y.ndim != 2 or Y.shape != S.shape:
+        raise ValueError(
+            f"Y and S must be matrices of the same shape, got {Y.shape} and {S.shape}."
+        )
+    observed = ~np.isnan(Y)
+    for name, values in (("Y", Y), ("S", S)):
+        bad = observed & ~np.isfinite(values)
+        if bad.any():
+            row, column = np.argwhere(bad)[0]
+            raise ValueError(f"{name} is not finite at row {row}, column {column}.")
+    axis = 0 if condition == "row" else 1
+    errors = np.full(Y.shape[axis], np.nan)
+    if observed.any():
+        queries = Queries.from_labels(np.nonzero(observed)[axis], int(observed.sum()))
+        pairs, right = concordant_pairs(Y[observed], S[observed][:, None], queries)
+        judged = pairs > 0
+        errors[queries.labels[judged]] = 1.0 - right[judged, 0] / pairs[judged]
+    if np.isnan(errors).all():
+        raise UndefinedMetric(
+            f"no {condition} of Y holds two different observed values, so nothing is ordered."
+        )
+    return float(np.nanmean(errors)) if average else errors
+
+
+def pair_cost(y: ArrayLike, s: ArrayLike, cost: str, power: int = 1, epsilon: float = 0.0) -> float:
+    """Mean over all m² ordered pairs (i, j) of a cost of the predicted difference; O(m log m).
+
+    The costs are those of Cortes, Mohri, Rastogi (2007). With n = `power`, 1 or 2, and
+    ε = `epsilon`, which only "SVR" uses:
+
+    * "HR", hinge rank: |s_j − s_i|^n where the pair is swapped, else 0 (equation 4);
+    * "MP", magnitude-preserving: |(s_j − s_i) − (y_j − y_i)|^n (equation 5);
+    * "HMP", its one-sided version: the same where the pair is swapped, else 0 (equation 6);
+    * "SVR": max(0, |(s_j − s_i) − (y_j − y_i)| − ε)^n (equation 7).
+
+    A pair is swapped where (s_j − s_i)(y_j − y_i) < 0. All sums are of positive terms, so a small
+    cost loses no digits.
+    """
+    check_choice("cost", cost, COSTS)
+    if not isinstance(power, numbers.Integral) or power not in (1, 2):
+        raise ValueError(f"power must be 1 or 2; got {power!r}.")
+    epsilon = check_positive("epsilon", epsilon, zero=True)
+    y, s = true_and_predicted(y, s)
+    with np.errstate(over="ignore"):
+        if cost == "HR":
+            sums = swapped_sums(y, s, s)
+        elif cost == "HMP":
+            sums = swapped_sums(y, s, s - y)
+        else:
+            sums = excess_sums(s - y, epsilon if cost == "SVR" else 0.0)
+    mean = 2.0 * sums[power - 1] / len(y) ** 2
+    if not np.isfinite(mean):
+        raise ValueError("the differences of y and s overflow; scale both to smaller numbers.")
+    return float(mean)
+
+
+def mean_squared_difference(y: ArrayLike, s: ArrayLike) -> float:
+    """Mean of ((s_j − s_i) − (y_j − y_i))² over all m² ordered pairs (equation 67)."""
+    return pair_cost(y, s, "MP", power=2)
+
+
+def mean_absolute_difference(y: ArrayLike, s: ArrayLike) -> float:
+    """Mean of |(s_j − s_i) − (y_j − y_i)| over all m² ordered pairs, the paper's M1D."""
+    return pair_cost(y, s, "MP", power=1)
