@@ -1,84 +1,32 @@
-"""Which learner, with what: a recipe in words that fit a command line, and what it leaves open.
-
-The table LEARNERS is the single truth for the command's options, their help and their errors.
-"""
+"""A recipe: which learner to train and with which options, in the words of the command line."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from rankwise.learners.conditional_ranker import ConditionalRanker
+import numpy as np
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
+
 from rankwise.learners.item_scaler import MISSING, SCALES
-from rankwise.learners.mprank import MPRank
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.learners.rank_rls import RankRLS
-from rankwise.learners.rank_svm import RankSVM
-from rankwise.learners.svrank import SVRank
 from rankwise.spaces.kernels import check_kernel
 from rankwise.validation import check_choice, check_positive
+from rankwise.workflow.learning_methods import LEARNERS, LearningMethod
 
-KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
-
-
-@dataclass(frozen=True)
-class Learner:
-    """A learner of the command: its class, its losses as constructor arguments, its options."""
-
-    make: type
-    summary: str
-    losses: dict[str, dict[str, Any]]
-    options: tuple[str, ...]
-    regulariser: str = "alpha"
-
-
-LEARNERS: dict[str, Learner] = {
-    "rank-rls": Learner(
-        RankRLS,
-        "pairwise least squares; exact cross-validation in closed form",
-        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
-    ),
-    "rank-svm": Learner(
-        RankSVM,
-        "pairwise hinge loss; for grades and noisy scores",
-        {name: {"loss": name} for name in ("hinge", "squared_hinge")},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
-    ),
-    "mprank": Learner(
-        MPRank,
-        "keeps the size of score differences, not only their sign; alpha is 1/C",
-        {"squared": {"norm": 2}, "absolute": {"norm": 1}},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter"),
-        "C",
-    ),
-    "svrank": Learner(
-        SVRank,
-        "the same with deviations up to epsilon for free; alpha is 1/C",
-        {"absolute": {"norm": 1}, "squared": {"norm": 2}},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "epsilon", "tol", "max_iter"),
-        "C",
-    ),
-    "rank-boost": Learner(
-        RankBoost,
-        "boosted thresholds; takes missing values as they are, needs no scaling",
-        {"exponential": {}},
-        ("rounds", "cv"),
-        "rounds",
-    ),
-    "conditional": Learner(
-        ConditionalRanker,
-        "relations between objects: edges or ratings, with features of the objects",
-        {name: {"objective": name} for name in ("ranking", "regression")},
-        ("alpha", *KERNEL_OPTIONS, "cv", "relation", "condition", "new", "max_iter"),
-    ),
-}
-ALWAYS = ("learner", "loss", "scale", "missing", "seed")
+USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
+MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
+"""Kernels that have a width: the distance between items that they use, and its power."""
+MEDIAN_OF = 1000
+"""The number of items from which the median heuristic takes its distances."""
+EXACT_KERNEL_UP_TO = 4000
+"""With more items than this, basis="auto" becomes a reduced set of BASIS items."""
+BASIS = 500
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that `train` may be told. "auto" is found from the data."""
+    """Every option of training. The value "auto" is found from the data."""
 
     learner: str = "rank-rls"
     alpha: str | float | tuple[float, ...] = "auto"
@@ -100,14 +48,14 @@ class Recipe:
     new: str | None = None
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("learner", self.learner, LEARNERS)
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
-        if self.loss is not None and self.loss not in self.table.losses:
+        if self.loss is not None and self.loss not in self.method.losses:
             raise ValueError(
-                f"loss {self.loss!r} is not one of {self.learner}'s: "
-                f"{', '.join(self.table.losses)}."
+                f"{self.learner} has no loss {self.loss!r}; its losses are "
+                f"{', '.join(self.method.losses)}."
             )
         if not isinstance(self.alpha, str):
             for value in self.alpha if isinstance(self.alpha, tuple) else (self.alpha,):
@@ -116,29 +64,76 @@ class Recipe:
         check_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
 
     @property
-    def table(self) -> Learner:
+    def method(self) -> LearningMethod:
         return LEARNERS[self.learner]
 
     @property
     def chosen_loss(self) -> str:
-        return self.loss or next(iter(self.table.losses))
+        return self.loss or next(iter(self.method.losses))
+
+    @property
+    def value(self) -> Any:
+        """What is said about the parameter: a number, "auto", or several candidates."""
+        return getattr(self, self.method.parameter)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the parameter must be chosen by cross-validation."""
+        return self.value == "auto" or isinstance(self.value, tuple)
+
+    @property
+    def guesses_gamma(self) -> bool:
+        """Whether the width of the kernel is taken from the distances between the items."""
+        return self.gamma == "auto" and self.kernel in MEDIAN_DISTANCE
+
+    def candidates(self, default: Any) -> np.ndarray:
+        """The alphas to try: those of the recipe, or the default ones."""
+        return np.asarray(default if self.alpha == "auto" else self.alpha, dtype=float)
+
+    def arguments(self, n_items: int, X: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The constructor arguments except the parameter, and the values found for "auto".
+
+        The features X are needed only if `guesses_gamma`.
+        """
+        used = self.method.options
+        arguments: dict[str, Any] = dict(self.method.losses[self.chosen_loss])
+        found: dict[str, Any] = {}
+        if "kernel" in used:
+            gamma = None if self.gamma == "auto" else self.gamma
+            if self.guesses_gamma:
+                gamma = found["gamma"] = median_gamma(X, self.kernel, self.seed)
+            arguments |= {"kernel": self.kernel, "gamma": gamma}
+            arguments |= {"degree": self.degree, "coef0": self.coef0}
+        if "basis" in used:
+            arguments["basis"] = self.basis
+            if self.basis == "auto":
+                is_large = self.kernel != "linear" and n_items > EXACT_KERNEL_UP_TO
+                arguments["basis"] = BASIS if is_large else None
+                found |= {"basis": BASIS} if is_large else {}
+        if "basis" in used or "rounds" in used:
+            arguments["random_state"] = self.seed
+        for name in ("epsilon", "tol", "max_iter", "relation", "condition"):
+            if name in used and getattr(self, name) is not None:
+                arguments[name] = getattr(self, name)
+        return arguments, found
 
     def refuse_unused(self, given: set[str]) -> None:
-        """An error for an option that the learner has no use for."""
+        """Raise an error if one of the given options means nothing to the learner."""
         known = {field.name for field in fields(self)} | {"preferences"}
-        unused = sorted((given & known) - set(self.table.options) - set(ALWAYS))
-        if unused:
-            name = unused[0].replace("_", "-")
-            takers = [name for name, table in LEARNERS.items() if unused[0] in table.options]
-            hint = " (its complexity is --rounds)" if unused[0] == "alpha" else ""
-            raise ValueError(
-                f"{self.learner} has no --{name}{hint}; {', '.join(takers)} "
-                f"{'has' if len(takers) == 1 else 'have'} it."
-            )
+        unused = sorted((given & known) - {*self.method.options, *USED_BY_ALL})
+        if not unused:
+            return
+        option = unused[0].replace("_", "-")
+        takers = [name for name, method in LEARNERS.items() if unused[0] in method.options]
+        hint = " (its complexity is --rounds)" if unused[0] == "alpha" else ""
+        raise ValueError(
+            f"{self.learner} has no --{option}{hint}; {', '.join(takers)} "
+            f"{'has' if len(takers) == 1 else 'have'} it."
+        )
 
-    def record(self) -> dict:
-        """The recipe as plain values, only what its learner uses."""
-        used = {*self.table.options, *ALWAYS}
+    def record(self) -> dict[str, Any]:
+        """The recipe as plain values, without the options that its learner does not use."""
+        used = {*self.method.options, *USED_BY_ALL}
         values = {name: value for name, value in asdict(self).items() if name in used}
         values["loss"] = self.chosen_loss
         if isinstance(values.get("alpha"), tuple):
@@ -146,9 +141,27 @@ class Recipe:
         return values
 
     @classmethod
-    def from_record(cls, record: dict) -> Recipe:
+    def from_record(cls, record: dict[str, Any]) -> Recipe:
+        """The recipe in a training record."""
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in record.items() if name in known}
         if isinstance(values.get("alpha"), list):
             values["alpha"] = tuple(values["alpha"])
         return cls(**values)
+
+
+def median_gamma(X: Any, kernel: str, seed: int = 0) -> float:
+    """The gamma for which two items at the median distance have a kernel value of e^-½.
+
+    The median is over the pairs of at most 1000 random items; the result is 1 if all are equal.
+    """
+    m = X.shape[0]
+    index = np.arange(m)
+    if m > MEDIAN_OF:
+        index = np.sort(check_random_state(seed).choice(m, MEDIAN_OF, replace=False))
+    metric, power = MEDIAN_DISTANCE[kernel]
+    distances = pairwise_distances(X[index], metric=metric)[np.triu_indices(len(index), 1)]
+    apart = distances[distances > 1e-12 * max(distances.max(initial=0.0), 1e-300)]
+    if not len(apart):
+        return 1.0
+    return float(0.5 / np.median(apart) ** power)

@@ -1,28 +1,28 @@
-"""Options that several commands share."""
+"""The options of training that `train` and `crossval` share, and the recipe that they make."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import reduce
+from typing import Any
 
 import click
 
-from rankwise.cli.inputs import Reading
-from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.learning_methods import LEARNERS
+from rankwise.workflow.recipe import Recipe
 
 KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 
 
 class NumberOrWord(click.ParamType):
-    """A number, a word that stands for one, or (`several`) a list of numbers with commas."""
+    """A number, one of the given words, or (if `several`) a list of numbers with commas."""
 
     def __init__(self, *words: str, kind: type = float, several: bool = False):
         self.words, self.kind, self.several = words, kind, several
         self.name = "|".join((*words, "number"))
 
-    def convert(self, value, param, ctx):
-        if not isinstance(value, str):
-            return value
-        if value in self.words:
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value in self.words:
             return value
         try:
             numbers = tuple(self.kind(part) for part in value.split(","))
@@ -34,47 +34,12 @@ class NumberOrWord(click.ParamType):
         return numbers if len(numbers) > 1 else numbers[0]
 
 
-def _stacked(*options):
+def stacked(*options: Callable) -> Callable:
+    """One decorator for several options; the help lists them in this order."""
     return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
 
 
-_format_option = (
-    click.option(
-        "--format",
-        "format_",
-        type=click.Choice(["auto", "letor", "table"]),
-        default="auto",
-        help="What the data file is; auto looks at its name and content.",
-    ),
-)
-_QUERY_HELP = "Tables: the column of queries."
-_other_columns = (
-    click.option("--target", metavar="COLUMN", help="Tables: the column of scores."),
-    click.option("--id", "name", metavar="COLUMN", help="Tables: the column of item names."),
-    click.option(
-        "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeat)."
-    ),
-)
-reading_options = _stacked(
-    *_format_option,
-    click.option("--query", metavar="COLUMN", help=_QUERY_HELP),
-    *_other_columns,
-)
-reading_options_beside_a_query = _stacked(
-    *_format_option,
-    click.option("--query-column", "query", metavar="COLUMN", help=_QUERY_HELP),
-    *_other_columns,
-)
-"""For a command whose --query names a query."""
-
-
-def taken_reading(options: dict) -> Reading:
-    """The reading that the options describe, taken out of them."""
-    given = {key: options.pop(key) for key in ("target", "query", "name", "ignore")}
-    return Reading(options.pop("format_"), **given)
-
-
-recipe_options = _stacked(
+recipe_options = stacked(
     click.option(
         "--alpha",
         type=NumberOrWord("auto", several=True),
@@ -113,9 +78,11 @@ recipe_options = _stacked(
         "--cv",
         type=NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int),
         default="auto",
-        help="How candidates are judged: exactly, or by this many folds.",
+        help="How candidates are judged: by an exact hold-out, or by this many folds.",
     ),
-    click.option("--epsilon", type=float, default=0.1, help="svrank: deviations that are free."),
+    click.option(
+        "--epsilon", type=float, default=0.1, help="svrank: deviations up to this cost nothing."
+    ),
     click.option(
         "--rounds",
         type=NumberOrWord("auto", kind=int),
@@ -123,32 +90,18 @@ recipe_options = _stacked(
         help="rank-boost: number of rounds; auto by cross-validation.",
     ),
     click.option("--tol", type=float, help="Accuracy of iterative solvers."),
-    click.option("--max-iter", type=click.IntRange(1), help="Most iterations of such a solver."),
-    click.option("--seed", type=int, default=0, help="Of every random choice."),
-)
-
-relation_options = _stacked(
     click.option(
-        "--preferences",
-        metavar="FILE",
-        help="winner,loser[,magnitude[,weight]] lines in place of scores: ids, or rows from 0.",
+        "--max-iter", type=click.IntRange(1), help="Largest number of iterations of such a solver."
     ),
-    click.option(
-        "--items",
-        "objects",
-        metavar="FILE",
-        help="DATA are user,item,rating lines; FILE holds item,feature,... lines.",
-    ),
-    click.option(
-        "--nodes", metavar="FILE", help="conditional: name,feature,... lines of one domain."
-    ),
-    click.option("--row-nodes", metavar="FILE", help="conditional: the row nodes of two domains."),
-    click.option("--column-nodes", metavar="FILE", help="conditional: the column nodes."),
+    click.option("--seed", type=int, default=0, help="Seed of every random choice."),
 )
 
 
-def taken_recipe(options: dict, learner: str, given: set[str]) -> Recipe:
-    """The recipe of the options; one that the learner has no use for is a mistake if `given`."""
+def taken_recipe(options: dict[str, Any], learner: str, given: set[str]) -> Recipe:
+    """The recipe of the options, which are removed from `options`.
+
+    It is a mistake if an option was `given` that means nothing to the learner.
+    """
     fields = set(Recipe.__dataclass_fields__)
     values = {key: options.pop(key) for key in list(options) if key in fields}
     if values.get("basis") == "all":
@@ -159,7 +112,7 @@ def taken_recipe(options: dict, learner: str, given: set[str]) -> Recipe:
 
 
 def given_options(ctx: click.Context) -> set[str]:
-    """Names of the options that were written on the command line."""
+    """The names of the options that were written on the command line."""
     source = click.core.ParameterSource.COMMANDLINE
     return {name for name in ctx.params if ctx.get_parameter_source(name) == source}
 
@@ -167,7 +120,7 @@ def given_options(ctx: click.Context) -> set[str]:
 def learners_help() -> str:
     """The table of learners and their losses, for --help."""
     lines = ["\b", "Learners:"]
-    for name, table in LEARNERS.items():
-        lines.append(f"  {name:<12} {table.summary}")
-        lines.append(f"  {'':<12} loss: {', '.join(table.losses)}")
+    for name, method in LEARNERS.items():
+        lines.append(f"  {name:<12} {method.summary}")
+        lines.append(f"  {'':<12} loss: {', '.join(method.losses)}")
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""The report's charts, each from plain arrays."""
+"""The charts of the report, drawn from arrays."""
 
 from __future__ import annotations
 
@@ -7,13 +7,16 @@ from itertools import pairwise
 import numpy as np
 from scipy.stats import gaussian_kde
 
+from rankwise.evaluation import Curve
 from rankwise.report.svg import Chart, bars_across, number
-from rankwise.workflow.search import Path
+from rankwise.workflow.explaining import Importance
+from rankwise.workflow.search import SearchPath
 
 STYLES = "abcde"
 REACH = 1.96
-"""Standard errors to each side of a 95% interval."""
+"""A 95% interval reaches this many standard errors to each side."""
 POINTS = 160
+"""The number of points of a density curve."""
 
 
 def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
@@ -21,8 +24,8 @@ def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]
     return low - margin, high + margin
 
 
-def regularisation_path(path: Path) -> str:
-    """Held-out score over the candidates, with 95% intervals and the one that was chosen."""
+def regularisation_path(path: SearchPath) -> str:
+    """Held-out score of each candidate with its 95% interval; the chosen one is marked."""
     order = np.argsort(path.value)
     x, score = path.value[order], path.score[order]
     error = None if path.score_se is None else np.nan_to_num(path.score_se[order])
@@ -40,19 +43,18 @@ def regularisation_path(path: Path) -> str:
     chart.line(x, score)
     value, _ = path.at_chosen
     chart.rule(x=path.chosen)
-    middle = np.mean(chart.across([x.min(), x.max()]))
-    right = float(chart.across(path.chosen)) > middle
-    shift = 1 / 1.02 if path.parameter != "rounds" else 1.0
-    place = path.chosen * shift if right else path.chosen / shift
+    in_right_half = chart.across(path.chosen) > np.mean(chart.across([x.min(), x.max()]))
+    gap = 1.02 if chart.log_x else 1.0
+    label_x = path.chosen / gap if in_right_half else path.chosen * gap
     words = f"chosen: {number(path.chosen)}"
-    words = f"{words} " if right else f" {words}"
-    chart.text(place, chart.y[1], words, anchor="end" if right else "start")
+    words, anchor = (f"{words} ", "end") if in_right_half else (f" {words}", "start")
+    chart.text(label_x, chart.y[1], words, anchor)
     chart.point(path.chosen, value, f"{path.parameter} {path.chosen:g}: {value:.4f}")
     return chart.svg()
 
 
 def roc(y: np.ndarray, s: np.ndarray) -> str:
-    """The ROC curve of two score levels."""
+    """The ROC curve, if the true scores y have two values."""
     positive = y == y.max()
     order = np.argsort(-s, kind="stable")
     ends = np.append(np.diff(s[order]) != 0, True)
@@ -69,7 +71,7 @@ def roc(y: np.ndarray, s: np.ndarray) -> str:
 
 
 def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
-    """At most five groups of true scores, low to high: names, and each item's group."""
+    """At most five groups of true scores, low to high: their names, and the group of each item."""
     levels = np.unique(y)
     if len(levels) <= len(STYLES):
         return [f"score {level:g}" for level in levels], np.searchsorted(levels, y)
@@ -80,7 +82,7 @@ def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
 
 
 def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[str, list[str]]:
-    """Densities of predicted scores, one a group of true scores; and the groups' names."""
+    """Density of the predicted scores of each group of true scores, and the names of the groups."""
     names, group = score_levels(y)
     low, high = _padded(float(np.quantile(s, 0.002)), float(np.quantile(s, 0.998)), 0.1)
     x = np.linspace(low, high, POINTS)
@@ -111,7 +113,7 @@ def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
 
 
 def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
-    """Ranking error of every query, worst first."""
+    """Ranking error of each query, largest first."""
     order = np.argsort(-errors, kind="stable")
     q = len(order)
     chart = Chart(
@@ -123,22 +125,22 @@ def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
         x_ticks=[],
     )
     if q <= 300:
-        for place, i in enumerate(order):
+        for position, i in enumerate(order):
             hint = f"query {labels[i]}: {errors[i]:.3f}"
             style = "b" if errors[i] > 0.5 else "a"
-            chart.bar(place + 0.1, place + 0.9, 0.0, errors[i], hint, style)
+            chart.bar((position + 0.1, position + 0.9), (0.0, errors[i]), hint, style)
     else:
         x = np.linspace(0, q - 1, 300)
         curve = np.interp(x, np.arange(q), errors[order])
         chart.band(x + 0.5, np.zeros(len(x)), curve).line(x + 0.5, curve)
     chart.rule(y=mean, label=f"mean {mean:.3f}")
     if errors.max() > 0.5:
-        chart.rule(y=0.5, label="a coin's error" if abs(mean - 0.5) > 0.05 else "")
+        chart.rule(y=0.5, label="random order" if abs(mean - 0.5) > 0.05 else "")
     return chart.svg()
 
 
-def learning_curve(curve) -> str:
-    """Held-out concordance over the size of the training set, with 95% intervals."""
+def learning_curve(curve: Curve) -> str:
+    """Held-out concordance for each size of the training set, with 95% intervals."""
     x, error = np.asarray(curve.x, dtype=float), np.nan_to_num(curve.score_se)
     low, high = curve.score - REACH * error, curve.score + REACH * error
     training = None if curve.training is None else np.asarray(curve.training, dtype=float)
@@ -160,9 +162,9 @@ def learning_curve(curve) -> str:
     return chart.svg()
 
 
-def top_parts(kind: str, amounts: np.ndarray, names: list[str], most: int = 15) -> str:
+def largest_amounts(title: str, label: str, importance: Importance, most: int = 15) -> str:
+    """Bars of the amounts that are largest in absolute value."""
+    amounts = importance.amounts
     order = np.argsort(-np.abs(amounts), kind="stable")[:most]
     order = order[amounts[order] != 0]
-    title = "Features that move the score most" if kind == "features" else "Supporting items"
-    label = "Effect of one standard deviation" if kind == "features" else "Dual coefficient"
-    return bars_across(title, [names[i] for i in order], amounts[order], label)
+    return bars_across(title, [importance.names[i] for i in order], amounts[order], label)

@@ -1,0 +1,195 @@
+"""rankwise train on a Dask cluster: the workers read the files, and a local model is written."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from rankwise.cli.console import say, working
+from rankwise.cli.data_files import require_target
+from rankwise.cli.data_options import COLUMNS, Reading
+from rankwise.cli.failures import Mistake
+from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, EQUAL
+from rankwise.workflow.ranking_data import numbered
+from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.search import SearchPath
+from rankwise.workflow.trained_model import TrainedModel
+from rankwise.workflow.training import interruptions_raised
+from rankwise.workflow.training_record import Fit, new_record, support_record
+
+LEARNERS = {"rank-rls": "RankRLS", "rank-svm": "RankSVM"}
+READ_COLUMNS = ("target", "query", "name")
+SCHEDULER_TIMEOUT = 30
+"""Seconds to wait for a scheduler."""
+MANY_ITEMS = 10**9
+"""Partitions hold more items than an exact kernel can take."""
+
+
+def train_on_cluster(
+    path: str,
+    recipe: Recipe,
+    reading: Reading,
+    scheduler: str | None,
+    workers: int | None,
+    quiet: bool,
+) -> tuple[TrainedModel, Reading]:
+    """Read, partition by query, choose alpha by leave-query-out if asked to, and fit."""
+    _refuse_unavailable(recipe, reading)
+    started = time.perf_counter()
+    with _connected(scheduler, workers) as client:
+        if not quiet:
+            say(
+                f"{len(client.scheduler_info(n_workers=-1)['workers'])} workers at "
+                f"{client.scheduler.address}, dashboard {client.dashboard_link}"
+            )
+        with working("reading") as report, _progress(report, "reading"):
+            data, features, reading = _read(path, reading)
+        what = f"training {recipe.learner}"
+        with interruptions_raised(), working(what) as report, _progress(report, what):
+            fit = _fitted(recipe, data)
+    n = fit.model.n_features_in_
+    items, queries = fit.model._trained_on
+    summary = f"{items:,} items" + ("" if queries is None else f" in {queries:,} queries")
+    summary += f", {n} features"
+    counts = {"items": items, "queries": queries, "features": n}
+    record = new_record(recipe, fit, started, {"source": path, "summary": summary, **counts})
+    record["features"] = features or numbered("feature", n)
+    record["support"] = support_record(fit.model, _RowNames())
+    if not quiet:
+        say(f"{path}: {summary}.")
+    ranker = fit.model.to_local()
+    # The record has the names. Commands read files as arrays, which have no names to compare.
+    vars(ranker).pop("feature_names_in_", None)
+    return TrainedModel(ranker, None, record), reading
+
+
+class _RowNames:
+    """Names of rows that no file names: names[i] is "row i + 1"."""
+
+    def __getitem__(self, row: int) -> str:
+        return f"row {row + 1}"
+
+
+def _refuse_unavailable(recipe: Recipe, reading: Reading) -> None:
+    """Raise an error for options that only training on one machine has."""
+    for role, column in reading.columns.items():
+        if column is not None and role not in READ_COLUMNS:
+            raise Mistake(f"on a cluster {COLUMNS[role].option} is not available.")
+    if recipe.learner not in LEARNERS:
+        raise Mistake(f"on a cluster --learner is one of {', '.join(LEARNERS)}.")
+    if recipe.scale != "none" or recipe.missing != "refuse":
+        raise Mistake("on a cluster items are used as they are: leave --scale and --missing out.")
+    if recipe.cv not in ("auto", "leave-query-out"):
+        raise Mistake("on a cluster candidates are judged by leave-query-out: leave --cv out.")
+    if recipe.guesses_gamma:
+        raise Mistake("on a cluster the width of the kernel must be given: give --gamma.")
+    if recipe.learner == "rank-svm" and recipe.searches:
+        raise Mistake("on a cluster rank-svm is trained for one alpha: give --alpha a number.")
+
+
+@contextmanager
+def _connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
+    """A client of the named scheduler, or of new workers on this machine."""
+    from distributed import Client
+
+    from rankwise.dask import local_cluster
+
+    if scheduler is not None:
+        try:
+            client = Client(scheduler, timeout=SCHEDULER_TIMEOUT, set_as_default=True)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise Mistake(f"no Dask scheduler answers at {scheduler}: {error}") from error
+        with client:
+            yield client
+        return
+    with local_cluster(workers or 1, silence_logs=50) as cluster, Client(cluster) as client:
+        yield client
+
+
+@contextmanager
+def _progress(report: Callable[[str], None] | None, what: str) -> Iterator[None]:
+    """Report the finished tasks of every round trip, if a terminal shows them."""
+    from distributed.diagnostics.progressbar import TextProgressBar
+
+    from rankwise.dask.cluster import watcher
+
+    if report is None:
+        yield
+        return
+    trips: list[str] = []
+
+    class Bar(TextProgressBar):
+        def _draw_bar(self, remaining, all, **_):
+            report(f"{what}, round trip {len(trips)}: {all - remaining} of {all} tasks")
+
+        def _draw_stop(self, **_):
+            pass
+
+    def watch(future):
+        trips.append(future.key)
+        report(f"{what}, round trip {len(trips)}")
+        if len(trips) > 3:  # an iterative solver makes many short ones
+            return
+        try:
+            Bar([future], interval="200ms")
+        except OSError:
+            return  # the fit itself will report the lost connection
+
+    token = watcher.set(watch)
+    try:
+        yield
+    finally:
+        watcher.reset(token)
+
+
+def _read(path: str, reading: Reading) -> tuple[Any, list[str], Reading]:
+    """Lazy data with whole queries in each partition, and the features and columns of a table."""
+    from rankwise.dask import partition_by_query, read_letor, read_table
+    from rankwise.dask.reading import TABLES, files_of
+
+    if path == "-":
+        raise Mistake("a cluster reads files, not standard input.")
+    kinds = {Path(file).suffix.lower() for file in files_of(path)} & set(TABLES)
+    features: list[str] = []
+    if reading.format == "table" or (reading.format == "auto" and kinds):
+        if not kinds:
+            raise Mistake(f"on a cluster tables are {' or '.join(TABLES)} files.")
+        columns = [str(name) for name in TABLES[kinds.pop()](files_of(path)[:1]).columns]
+        reading = reading.found_in(path, columns)
+        require_target(reading, path, columns)
+        target, query, name = (reading.columns[role] for role in READ_COLUMNS)
+        assert target is not None
+        drop = [column for column in (name, *reading.ignore) if column is not None]
+        data = read_table(path, target, query, drop=drop)
+        features = [str(name) for name in data.X.columns]
+    else:
+        data = read_letor(path)
+    if data.qid is not None:
+        data = partition_by_query(data.X, data.y, qid=data.qid)
+    return data, features, reading
+
+
+def _fitted(recipe: Recipe, data: Any) -> Fit:
+    import rankwise.dask
+
+    options, found = recipe.arguments(MANY_ITEMS)
+    estimator = getattr(rankwise.dask, LEARNERS[recipe.learner])
+    if not recipe.searches:
+        return Fit(
+            estimator(recipe.value, **options).fit(data.X, data.y, qid=data.qid), None, found
+        )
+    if data.qid is None:
+        raise Mistake("without queries nothing can be held out: give --alpha a number.")
+    alphas = np.sort(recipe.candidates(DEFAULT_ALPHAS))
+    model = estimator(float(alphas[-1]), **options).fit(data.X, data.y, qid=data.qid)
+    table = model.leave_query_out_scores(alphas)
+    best = float(alphas[table["score"] >= table["score"].max() - EQUAL].max())
+    model.set_params(alpha=best)
+    model._set_model(model._solve_path([best])[0])
+    scores = (table["score"], table["score_se"])
+    return Fit(model, SearchPath("alpha", alphas, *scores, best, "leave-query-out"), found)

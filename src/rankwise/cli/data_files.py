@@ -1,0 +1,211 @@
+"""From data files of any format to Items or a Relation."""
+
+from __future__ import annotations
+
+import io
+import re
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from rankwise import datasets
+from rankwise.cli.data_options import COLUMNS, DataOptions, Reading
+from rankwise.cli.failures import Mistake
+from rankwise.exceptions import ReadError
+from rankwise.io.columns import Columns, read_columns
+from rankwise.io.source import Source, read_source
+from rankwise.workflow.ranking_data import Items, Relation
+from rankwise.workflow.recipe import Recipe
+
+LETOR_LINE = re.compile(rb"\s*[-+0-9.eEinfa]+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#|$)")
+DOCID = re.compile(r"docid\s*=\s*(\S+)")
+
+
+def training_data(
+    path: str, recipe: Recipe, files: DataOptions
+) -> tuple[Items | Relation, Reading | None]:
+    """The data that the recipe learns from, and the columns of DATA if it is a table of items."""
+    if recipe.method.learns_relations:
+        return read_relation(path, files, need_values=True), None
+    if files.nodes or files.row_nodes or files.column_nodes:
+        raise Mistake("nodes are for --learner conditional; for ratings give --items.")
+    if files.objects:
+        return read_ratings(path, read_nodes(files.objects)), None
+    if files.preferences:
+        if "preferences" not in recipe.method.options:
+            raise Mistake(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
+        items, reading = read_items(path, files.reading, scores=False)
+        return read_preferences(files.preferences, items), reading
+    items, reading = read_items(path, files.reading)
+    if items.y is None:
+        raise Mistake(f"{items.source} holds no scores to learn from: give --target.")
+    return items, reading
+
+
+def read_items(
+    path: str, reading: Reading, features: list[str] | None = None, scores: bool = True
+) -> tuple[Items, Reading]:
+    """The items of a file, and the reading with the columns that were found.
+
+    `features` are the features of a model, which then must be there. Without a model a table must
+    have scores, unless scores=False.
+    """
+    source = read_source(path)
+    if not source.data.strip():
+        raise ReadError("the file is empty.", source.name)
+    format_ = _recognised(path, source) if reading.format == "auto" else reading.format
+    if format_ == "letor":
+        return _letor(path, source, features), reading
+    return _table(read_columns(source), reading, features, scores)
+
+
+def _recognised(path: str, source: Source) -> str:
+    """The format of a file, from its name or else from its first line."""
+    suffixes = {suffix.lower() for suffix in PurePath(path).suffixes}
+    if source.data.startswith(b"PAR1") or {".csv", ".tsv", ".tab", ".parquet"} & suffixes:
+        return "table"
+    lines = (line for line in source.data[:200_000].splitlines() if line.strip())
+    first = next((line for line in lines if not line.lstrip().startswith(b"#")), b"")
+    is_letor = LETOR_LINE.match(first) or not any(mark in first for mark in (b",", b"\t", b";"))
+    return "letor" if is_letor else "table"
+
+
+def _letor(path: str, source: Source, features: list[str] | None) -> Items:
+    n = None if features is None else len(features)
+    content: str | io.BytesIO = path
+    if path == "-":
+        content = io.BytesIO(source.data)
+        content.name = source.name
+    try:
+        data = datasets.read_letor(content, n_features=n)
+    except ReadError as error:
+        reason = error.reason.replace(f"n_features={n}", f"the model was trained on {n} features")
+        raise ReadError(reason, error.path, error.line, error.column) from None
+    names = None
+    if any(data.comments):
+        matches = [DOCID.search(comment) for comment in data.comments]
+        names = np.array(
+            [
+                m.group(1) if m else (comment or f"row {i + 1}")
+                for i, (m, comment) in enumerate(zip(matches, data.comments))
+            ]
+        )
+    return Items(data.X, data.y, data.qid, names, features or [], source.name)
+
+
+def _table(
+    columns: Columns, reading: Reading, features: list[str] | None, scores: bool
+) -> tuple[Items, Reading]:
+    is_new = features is None
+    reading = reading.found_in(columns.name, columns.values, required=is_new)
+    if is_new and scores:
+        require_target(reading, columns.name, list(columns.values))
+    for ignored in reading.ignore if is_new else ():
+        columns.require(ignored, "--ignore")
+    if features is None:
+        others = {*reading.columns.values(), *reading.ignore}
+        features = [column for column in columns.values if column not in others]
+        if not features:
+            raise ValueError(f"{columns.name} has no column left that could be a feature.")
+    X = _features(columns, features, trained=not is_new)
+    known: dict[str, Any] = {
+        column.item_field: column.values(columns, name)
+        for role, column in COLUMNS.items()
+        if (name := reading.columns[role]) is not None
+    }
+    return Items(X, features=list(features), source=columns.name, **known), reading
+
+
+def require_target(reading: Reading, table: str, columns: list[str]) -> None:
+    """Raise an error if no column holds scores."""
+    if reading.columns["target"] is None:
+        raise ValueError(
+            f"{table}: which column holds the scores to learn? Give --target, one of "
+            f"{', '.join(map(repr, columns))}."
+        )
+
+
+def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
+    absent = [name for name in chosen if name not in columns.values]
+    if absent:
+        shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
+        raise ValueError(
+            f"{columns.name} lacks {len(absent)} of the model's {len(chosen)} features: {shown}."
+        )
+    numbers: dict[str, Any] = {name: columns.numbers(name) for name in chosen}
+    words = [name for name, values in numbers.items() if values is None]
+    if words and not trained:
+        hint = " ".join(f"--ignore {name!r}" for name in words[:8])
+        raise ValueError(
+            f"{columns.name}: {', '.join(map(repr, words[:8]))} "
+            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Say what it is (--query, "
+            f"--id), or leave it out: {hint}."
+        )
+    for name in words:
+        columns.must_be_numbers(name)
+    return np.column_stack([numbers[name] for name in chosen])
+
+
+def read_preferences(path: str, items: Items) -> Items:
+    """The items with preferences instead of scores; the file names items, or rows from 0."""
+    names = items.names if items.named else None
+    items.preferences = datasets.read_preferences(path, items=names, n_items=len(items))
+    items.y = None
+    return items
+
+
+def read_ratings(path: str, objects: Items) -> Items:
+    """Lines user, object, rating: each user is a query over the objects that the user rated."""
+    ratings = datasets.read_ratings(path)
+    known = {str(name): row for row, name in enumerate(objects.names)}
+    absent = [str(name) for name in ratings.item_names if str(name) not in known]
+    if absent:
+        raise ValueError(f"{path}: {absent[0]!r} is rated but not in {objects.source}.")
+    row_of_item = np.array([known[str(name)] for name in ratings.item_names])
+    items = objects.take(row_of_item[ratings.edges[:, 1]])
+    items.y, items.qid, items.source = ratings.y, ratings.user_names[ratings.edges[:, 0]], path
+    return items
+
+
+def read_relation(
+    path: str,
+    files: DataOptions,
+    need_values: bool,
+    features: list[list[str]] | None = None,
+) -> Relation:
+    """The edges in DATA between the objects of --nodes, or of --row-nodes and --column-nodes.
+
+    `features` are the features of row and column objects that a model was trained on.
+    """
+    row_features, column_features = features or (None, None)
+    columns = None
+    if files.nodes:
+        rows = read_nodes(files.nodes, row_features)
+    elif files.row_nodes and files.column_nodes:
+        rows = read_nodes(files.row_nodes, row_features)
+        columns = read_nodes(files.column_nodes, column_features)
+    else:
+        raise Mistake(
+            "conditional ranking needs features of the objects: --nodes FILE, or --row-nodes "
+            "and --column-nodes."
+        )
+    other = rows if columns is None else columns
+    relation = datasets.read_edges(path, rows=rows.names, columns=other.names)
+    if need_values and relation.y is None:
+        raise ValueError(f"{path}: every edge needs a value, as the third column.")
+    return Relation(rows, columns, relation.edges, relation.y, path)
+
+
+def read_nodes(path: str, features: list[str] | None = None) -> Items:
+    """Objects with features: the first column is the name, the other columns are numbers."""
+    columns = read_columns(read_source(path))
+    name, *others = columns.values
+    if not others:
+        raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
+    X = _features(columns, features or others, trained=features is not None)
+    names = columns.text(name)
+    if len(set(names)) < len(names):
+        seen, counts = np.unique(names, return_counts=True)
+        raise ValueError(f"{columns.name} holds {seen[counts.argmax()]!r} twice.")
+    return Items(X, None, None, names, features or others, columns.name)
