@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise.cli.console import say, working
 from rankwise.cli.data_files import require_target
-from rankwise.cli.data_options import COLUMNS, Reading
+from rankwise.cli.data_options import COLUMNS, DataOptions
 from rankwise.cli.failures import Mistake
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, EQUAL
 from rankwise.workflow.ranking_data import numbered
@@ -33,13 +33,13 @@ MANY_ITEMS = 10**9
 def train_on_cluster(
     path: str,
     recipe: Recipe,
-    reading: Reading,
+    files: DataOptions,
     scheduler: str | None,
     workers: int | None,
     quiet: bool,
-) -> tuple[TrainedModel, Reading]:
+) -> tuple[TrainedModel, DataOptions]:
     """Read, partition by query, choose alpha by leave-query-out if asked to, and fit."""
-    _refuse_unavailable(recipe, reading)
+    _refuse_unavailable(recipe, files)
     started = time.perf_counter()
     with _connected(scheduler, workers) as client:
         if not quiet:
@@ -48,7 +48,7 @@ def train_on_cluster(
                 f"{client.scheduler.address}, dashboard {client.dashboard_link}"
             )
         with working("reading") as report, _progress(report, "reading"):
-            data, features, reading = _read(path, reading)
+            data, features, files = _read(path, files)
         what = f"training {recipe.learner}"
         with interruptions_raised(), working(what) as report, _progress(report, what):
             fit = _fitted(recipe, data)
@@ -65,7 +65,7 @@ def train_on_cluster(
     ranker = fit.model.to_local()
     # The record has the names. Commands read files as arrays, which have no names to compare.
     vars(ranker).pop("feature_names_in_", None)
-    return TrainedModel(ranker, None, record), reading
+    return TrainedModel(ranker, None, record), files
 
 
 class _RowNames:
@@ -75,9 +75,9 @@ class _RowNames:
         return f"row {row + 1}"
 
 
-def _refuse_unavailable(recipe: Recipe, reading: Reading) -> None:
+def _refuse_unavailable(recipe: Recipe, files: DataOptions) -> None:
     """Raise an error for options that only training on one machine has."""
-    for role, column in reading.columns.items():
+    for role, column in files.columns.items():
         if column is not None and role not in READ_COLUMNS:
             raise Mistake(f"on a cluster {COLUMNS[role].option} is not available.")
     if recipe.learner not in LEARNERS:
@@ -147,7 +147,7 @@ def _progress(report: Callable[[str], None] | None, what: str) -> Iterator[None]
         watcher.reset(token)
 
 
-def _read(path: str, reading: Reading) -> tuple[Any, list[str], Reading]:
+def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
     """Lazy data with whole queries in each partition, and the features and columns of a table."""
     from rankwise.dask import partition_by_query, read_letor, read_table
     from rankwise.dask.reading import TABLES, files_of
@@ -156,22 +156,22 @@ def _read(path: str, reading: Reading) -> tuple[Any, list[str], Reading]:
         raise Mistake("a cluster reads files, not standard input.")
     kinds = {Path(file).suffix.lower() for file in files_of(path)} & set(TABLES)
     features: list[str] = []
-    if reading.format == "table" or (reading.format == "auto" and kinds):
+    if files.format == "table" or (files.format == "auto" and kinds):
         if not kinds:
             raise Mistake(f"on a cluster tables are {' or '.join(TABLES)} files.")
         columns = [str(name) for name in TABLES[kinds.pop()](files_of(path)[:1]).columns]
-        reading = reading.found_in(path, columns)
-        require_target(reading, path, columns)
-        target, query, name = (reading.columns[role] for role in READ_COLUMNS)
+        files = files.found_in(path, columns)
+        require_target(files, path, columns)
+        target, query, name = (files.columns[role] for role in READ_COLUMNS)
         assert target is not None
-        drop = [column for column in (name, *reading.ignore) if column is not None]
+        drop = [column for column in (name, *files.ignore) if column is not None]
         data = read_table(path, target, query, drop=drop)
         features = [str(name) for name in data.X.columns]
     else:
         data = read_letor(path)
     if data.qid is not None:
         data = partition_by_query(data.X, data.y, qid=data.qid)
-    return data, features, reading
+    return data, features, files
 
 
 def _fitted(recipe: Recipe, data: Any) -> Fit:

@@ -45,7 +45,7 @@ def crossval(
     ctx: click.Context,
     data: str,
     learners: tuple[str, ...],
-    data_options: DataOptions,
+    files: DataOptions,
     folds: int | None,
     whole_path: bool,
     as_json: bool,
@@ -65,7 +65,7 @@ def crossval(
     """
     recipes = _recipes(learners, options, given_options(ctx))
     with working("reading"):
-        items: Any = training_data(data, recipes[0], data_options)[0]
+        items: Any = training_data(data, recipes[0], files)[0]
     rows: list[tuple[str, SearchPath | None, Judgement | None]] = []
     for recipe in recipes:
         with working(f"cross-validating {recipe.learner}"):

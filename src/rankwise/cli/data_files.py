@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise import datasets
-from rankwise.cli.data_options import COLUMNS, DataOptions, Reading
+from rankwise.cli.data_options import COLUMNS, DataOptions
 from rankwise.cli.failures import Mistake
 from rankwise.exceptions import ReadError
 from rankwise.io.columns import Columns, read_columns
@@ -24,8 +24,8 @@ DOCID = re.compile(r"docid\s*=\s*(\S+)")
 
 def training_data(
     path: str, recipe: Recipe, files: DataOptions
-) -> tuple[Items | Relation, Reading | None]:
-    """The data that the recipe learns from, and the columns of DATA if it is a table of items."""
+) -> tuple[Items | Relation, DataOptions | None]:
+    """The data that the recipe learns from, and the options that were found if DATA holds items."""
     if recipe.method.learns_relations:
         return read_relation(path, files, need_values=True), None
     if files.nodes or files.row_nodes or files.column_nodes:
@@ -35,18 +35,18 @@ def training_data(
     if files.preferences:
         if "preferences" not in recipe.method.options:
             raise Mistake(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
-        items, reading = read_items(path, files.reading, scores=False)
-        return read_preferences(files.preferences, items), reading
-    items, reading = read_items(path, files.reading)
+        items, found = read_items(path, files, scores=False)
+        return read_preferences(files.preferences, items), found
+    items, found = read_items(path, files)
     if items.y is None:
         raise Mistake(f"{items.source} holds no scores to learn from: give --target.")
-    return items, reading
+    return items, found
 
 
 def read_items(
-    path: str, reading: Reading, features: list[str] | None = None, scores: bool = True
-) -> tuple[Items, Reading]:
-    """The items of a file, and the reading with the columns that were found.
+    path: str, files: DataOptions, features: list[str] | None = None, scores: bool = True
+) -> tuple[Items, DataOptions]:
+    """The items of a file, and the options with the columns that were found.
 
     `features` are the features of a model, which then must be there. Without a model a table must
     have scores, unless scores=False.
@@ -54,10 +54,10 @@ def read_items(
     source = read_source(path)
     if not source.data.strip():
         raise ReadError("the file is empty.", source.name)
-    format_ = _recognised(path, source) if reading.format == "auto" else reading.format
+    format_ = _recognised(path, source) if files.format == "auto" else files.format
     if format_ == "letor":
-        return _letor(path, source, features), reading
-    return _table(read_columns(source), reading, features, scores)
+        return _letor(path, source, features), files
+    return _table(read_columns(source), files, features, scores)
 
 
 def _recognised(path: str, source: Source) -> str:
@@ -95,16 +95,16 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
 
 
 def _table(
-    columns: Columns, reading: Reading, features: list[str] | None, scores: bool
-) -> tuple[Items, Reading]:
+    columns: Columns, files: DataOptions, features: list[str] | None, scores: bool
+) -> tuple[Items, DataOptions]:
     is_new = features is None
-    reading = reading.found_in(columns.name, columns.values, required=is_new)
+    files = files.found_in(columns.name, columns.values, required=is_new)
     if is_new and scores:
-        require_target(reading, columns.name, list(columns.values))
-    for ignored in reading.ignore if is_new else ():
+        require_target(files, columns.name, list(columns.values))
+    for ignored in files.ignore if is_new else ():
         columns.require(ignored, "--ignore")
     if features is None:
-        others = {*reading.columns.values(), *reading.ignore}
+        others = {*files.columns.values(), *files.ignore}
         features = [column for column in columns.values if column not in others]
         if not features:
             raise ValueError(f"{columns.name} has no column left that could be a feature.")
@@ -112,14 +112,14 @@ def _table(
     known: dict[str, Any] = {
         column.item_field: column.values(columns, name)
         for role, column in COLUMNS.items()
-        if (name := reading.columns[role]) is not None
+        if (name := files.columns[role]) is not None
     }
-    return Items(X, features=list(features), source=columns.name, **known), reading
+    return Items(X, features=list(features), source=columns.name, **known), files
 
 
-def require_target(reading: Reading, table: str, columns: list[str]) -> None:
+def require_target(files: DataOptions, table: str, columns: list[str]) -> None:
     """Raise an error if no column holds scores."""
-    if reading.columns["target"] is None:
+    if files.columns["target"] is None:
         raise ValueError(
             f"{table}: which column holds the scores to learn? Give --target, one of "
             f"{', '.join(map(repr, columns))}."

@@ -7,7 +7,7 @@ features, kept in the model's record, and passed to the field of Items that the 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
 
@@ -72,51 +72,43 @@ COLUMNS = {
 
 
 @dataclass(frozen=True)
-class Reading:
-    """How to read a data file: its format, and in tables the meaning of its columns."""
+class DataOptions:
+    """The format of DATA, in tables the names of its columns, and the paths of further files."""
 
     format: str = "auto"
     columns: dict[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
-
-    def record(self) -> dict[str, Any]:
-        """The reading as plain values for the training record."""
-        columns = {role: self.columns.get(role) for role in COLUMNS}
-        return {"format": self.format, **columns, "ignore": list(self.ignore)}
-
-    def over(self, record: dict[str, Any] | None) -> Reading:
-        """This reading; what it leaves open is read as in training."""
-        past = record or {}
-        columns = {role: self.columns.get(role) or past.get(role) for role in COLUMNS}
-        return Reading(self.format, columns, self.ignore or tuple(past.get("ignore", ())))
-
-    def found_in(self, table: str, columns: Iterable[str], required: bool = True) -> Reading:
-        """The reading of a table that has these columns, with usual names recognised."""
-        found = {
-            role: column.find(table, columns, self.columns.get(role), required)
-            for role, column in COLUMNS.items()
-        }
-        return Reading("auto", found, self.ignore)
-
-
-@dataclass(frozen=True)
-class DataOptions:
-    """How to read DATA, and the paths of the files that belong to it (None where not given)."""
-
-    reading: Reading
-    preferences: str | None
-    objects: str | None
-    nodes: str | None
-    row_nodes: str | None
-    column_nodes: str | None
+    preferences: str | None = None
+    objects: str | None = None
+    nodes: str | None = None
+    row_nodes: str | None = None
+    column_nodes: str | None = None
 
     @property
     def names_files(self) -> bool:
         return any(getattr(self, name) for name in FILES)
 
+    def record(self) -> dict[str, Any]:
+        """Format and columns as plain values for the training record."""
+        return {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+
+    def over(self, record: dict[str, Any] | None) -> DataOptions:
+        """These options; columns that they leave open are those of the record."""
+        past = record or {}
+        columns = {role: self.columns[role] or past.get(role) for role in COLUMNS}
+        return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
+
+    def found_in(self, table: str, names: Iterable[str], required: bool = True) -> DataOptions:
+        """The options for a table with these columns, in which usual names are recognised."""
+        columns = {
+            role: column.find(table, names, self.columns[role], required)
+            for role, column in COLUMNS.items()
+        }
+        return replace(self, format="auto", columns=columns)
+
 
 def data_options(query: str = COLUMNS["query"].option) -> Callable:
-    """The options of DATA for a command, which receives them as one argument, data_options.
+    """The options of DATA for a command, which receives them as one argument, `files`.
 
     `query` is the name of the option for the column of queries.
     """
@@ -125,9 +117,8 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
         @wraps(command)
         def bundled(*args, **options):
             columns = {role: options.pop(role) for role in COLUMNS}
-            reading = Reading(options.pop("format_"), columns, options.pop("ignore"))
-            files = {name: options.pop(name) for name in FILES}
-            return command(*args, data_options=DataOptions(reading, **files), **options)
+            others = {name: options.pop(name) for name in ("format", "ignore", *FILES)}
+            return command(*args, files=DataOptions(columns=columns, **others), **options)
 
         names = {role: column.option for role, column in COLUMNS.items()} | {"query": query}
         columns = [
@@ -141,7 +132,6 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
 
 _FORMAT = click.option(
     "--format",
-    "format_",
     type=click.Choice(["auto", "letor", "table"]),
     default="auto",
     help="Format of DATA; auto looks at its name and content.",

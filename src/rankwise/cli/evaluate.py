@@ -27,7 +27,7 @@ def evaluate(
     per_query: bool,
     as_json: bool,
     relevant: float | None,
-    data_options: DataOptions,
+    files: DataOptions,
 ) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
 
@@ -42,7 +42,7 @@ def evaluate(
     training data as DATA: on them the model looks better than it is.
     """
     with working("evaluating"):
-        items, scores = scored_data(load_model(model), data, data_options)
+        items, scores = scored_data(load_model(model), data, files)
         if items.y is None:
             raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
         if scores.ndim > 1:

@@ -35,7 +35,7 @@ def explain(
     below: str | None,
     top: int,
     as_json: bool,
-    data_options: DataOptions,
+    files: DataOptions,
 ) -> None:
     """Show the ranking of query Q and why item A scores above (or below) item B.
 
@@ -51,12 +51,12 @@ def explain(
     """
     with working("explaining"):
         trained = load_model(model)
-        items, scores = scored_data(trained, data, data_options)
+        items, scores = scored_data(trained, data, files)
         members = _members(items, label)
         part, scores = items.take(members), scores[members]
         a, b = _two_items(part, scores, above, below)
         if is_relational(trained):
-            relation = relation_for(trained, data, data_options)
+            relation = relation_for(trained, data, files)
             explanation = explain_edges(trained, relation, members[a], members[b])
         else:
             explanation = explain_pair(trained, part.X, a, b, part.qid)

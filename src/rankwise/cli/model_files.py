@@ -58,7 +58,7 @@ def items_for(model: TrainedModel, path: str, files: DataOptions) -> Items:
     features = model.training.get("features") or None
     if files.objects:
         return read_ratings(path, read_nodes(files.objects, features))
-    items, _ = read_items(path, files.reading.over(model.training.get("reading")), features)
+    items, _ = read_items(path, files.over(model.training.get("reading")), features)
     expected = getattr(model.ranker, "n_features_in_", items.X.shape[1])
     if items.X.shape[1] != expected:
         raise Mistake(

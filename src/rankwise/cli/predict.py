@@ -22,9 +22,7 @@ from rankwise.supervision.queries import Queries
 @click.option("--trec", is_flag=True, help="Write a TREC run file: qid Q0 docid rank score tag.")
 @click.option("--tag", default="rankwise", show_default=True, help="Last column of a run file.")
 @data_options()
-def predict(
-    model: str, data: str, output: str, trec: bool, tag: str, data_options: DataOptions
-) -> None:
+def predict(model: str, data: str, output: str, trec: bool, tag: str, files: DataOptions) -> None:
     """Score the items of DATA with MODEL, one score per line in the order of DATA.
 
     \b
@@ -39,7 +37,7 @@ def predict(
     """
     check_writable(output)
     with working("predicting"):
-        items, scores = scored_data(load_model(model), data, data_options)
+        items, scores = scored_data(load_model(model), data, files)
     text = run_file(scores, items.qid, items.names, tag) if trec else score_lines(scores)
     write_text(output, text)
 

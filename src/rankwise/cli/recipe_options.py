@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from rankwise.learners.item_scaler import SCALES
 from rankwise.workflow.learning_methods import LEARNERS
 from rankwise.workflow.recipe import Recipe
 
@@ -39,61 +40,57 @@ def stacked(*options: Callable) -> Callable:
     return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
 
 
+def recipe_option(name: str, help: str, type: Any = None) -> Callable:
+    """The option of a field of Recipe, with the default of that field."""
+    field = Recipe.__dataclass_fields__[name.removeprefix("--").replace("-", "_")]
+    return click.option(name, type=type, default=field.default, help=help)
+
+
+_HOLD_OUTS = ("leave-pair-out", "leave-query-out", "leave-one-out")
 recipe_options = stacked(
-    click.option(
+    recipe_option(
         "--alpha",
-        type=NumberOrWord("auto", several=True),
-        default="auto",
-        help="Regularisation: auto by cross-validation, a value, or candidates 0.1,1,10.",
+        "Regularisation: auto by cross-validation, a value, or candidates 0.1,1,10.",
+        NumberOrWord("auto", several=True),
     ),
-    click.option("--loss", help="One of the learner's losses (see below)."),
-    click.option("--kernel", type=click.Choice(KERNELS), default="linear", help="Kernel."),
-    click.option(
+    recipe_option("--loss", "One of the learner's losses (see below)."),
+    recipe_option("--kernel", "Kernel.", click.Choice(KERNELS)),
+    recipe_option(
         "--gamma",
-        type=NumberOrWord("auto"),
-        default="auto",
-        help="Kernel width; auto is the median heuristic for rbf and laplacian.",
+        "Kernel width; auto is the median heuristic for rbf and laplacian.",
+        NumberOrWord("auto"),
     ),
-    click.option("--degree", type=float, default=3, help="Degree of the poly kernel."),
-    click.option("--coef0", type=float, default=1.0, help="Constant of poly and sigmoid."),
-    click.option(
+    recipe_option("--degree", "Degree of the poly kernel.", float),
+    recipe_option("--coef0", "Constant of poly and sigmoid.", float),
+    recipe_option(
         "--basis",
-        type=NumberOrWord("auto", "all", kind=int),
-        default="auto",
-        help="Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
+        "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
+        NumberOrWord("auto", "all", kind=int),
     ),
-    click.option(
+    recipe_option(
         "--scale",
-        type=click.Choice(["none", "standard", "query"]),
-        default="none",
-        help="Scale features: over all items, or within each query (also when predicting).",
+        "Scale features: over all items, or within each query (also when predicting).",
+        click.Choice(SCALES),
     ),
-    click.option(
+    recipe_option(
         "--missing",
-        type=click.Choice(["refuse", "median"]),
-        default="refuse",
-        help="Missing values: an error, or the feature's median (rank-boost takes them as is).",
+        "Missing values: an error, or the feature's median (rank-boost takes them as is).",
+        click.Choice(["refuse", "median"]),
     ),
-    click.option(
+    recipe_option(
         "--cv",
-        type=NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int),
-        default="auto",
-        help="How candidates are judged: by an exact hold-out, or by this many folds.",
+        "How candidates are judged: by an exact hold-out, or by this many folds.",
+        NumberOrWord("auto", *_HOLD_OUTS, kind=int),
     ),
-    click.option(
-        "--epsilon", type=float, default=0.1, help="svrank: deviations up to this cost nothing."
-    ),
-    click.option(
+    recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", float),
+    recipe_option(
         "--rounds",
-        type=NumberOrWord("auto", kind=int),
-        default="auto",
-        help="rank-boost: number of rounds; auto by cross-validation.",
+        "rank-boost: number of rounds; auto by cross-validation.",
+        NumberOrWord("auto", kind=int),
     ),
-    click.option("--tol", type=float, help="Accuracy of iterative solvers."),
-    click.option(
-        "--max-iter", type=click.IntRange(1), help="Largest number of iterations of such a solver."
-    ),
-    click.option("--seed", type=int, default=0, help="Seed of every random choice."),
+    recipe_option("--tol", "Accuracy of iterative solvers.", float),
+    recipe_option("--max-iter", "Most iterations of such a solver.", click.IntRange(1)),
+    recipe_option("--seed", "Seed of every random choice.", int),
 )
 
 

@@ -25,7 +25,7 @@ def report(
     title: str | None,
     learning_curve: bool,
     relevant: float | None,
-    data_options: DataOptions,
+    files: DataOptions,
 ) -> None:
     """Judge MODEL on DATA and write one HTML page that needs no network.
 
@@ -42,7 +42,7 @@ def report(
     check_writable(output)
     with working("writing the report"):
         trained = load_model(model)
-        items, scores = scored_data(trained, data, data_options)
+        items, scores = scored_data(trained, data, files)
         past = trained.training.get("command")
         this = ["rankwise", "report", model, data, "-o", output]
         this += ["--learning-curve"] if learning_curve else []

@@ -11,10 +11,16 @@ import numpy as np
 from rankwise.cli.cluster_training import train_on_cluster
 from rankwise.cli.console import check_writable, say, working
 from rankwise.cli.data_files import training_data
-from rankwise.cli.data_options import DataOptions, Reading, data_options
+from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.failures import Mistake
 from rankwise.cli.model_files import write_model
-from rankwise.cli.recipe_options import given_options, learners_help, recipe_options, taken_recipe
+from rankwise.cli.recipe_options import (
+    given_options,
+    learners_help,
+    recipe_option,
+    recipe_options,
+    taken_recipe,
+)
 from rankwise.learners.item_scaler import _mean_and_deviation
 from rankwise.workflow.learning_methods import LEARNERS
 from rankwise.workflow.ranking_data import Items
@@ -42,22 +48,20 @@ UNEVEN = 1000.0
 )
 @recipe_options
 @data_options()
-@click.option(
+@recipe_option(
     "--relation",
-    type=click.Choice(["general", "symmetric", "reciprocal"]),
-    default="general",
-    help="conditional: the property that the relation is known to have.",
+    "conditional: the property that the relation is known to have.",
+    click.Choice(["general", "symmetric", "reciprocal"]),
 )
-@click.option(
+@recipe_option(
     "--condition",
-    type=click.Choice(["row", "column"]),
-    default="row",
-    help="conditional: rank columns for each row, or rows for each column.",
+    "conditional: rank columns for each row, or rows for each column.",
+    click.Choice(["row", "column"]),
 )
-@click.option(
+@recipe_option(
     "--new",
-    type=click.Choice(["edges", "rows", "columns", "both"]),
-    help="conditional: what will be new when predicting; the default is new conditions.",
+    "conditional: what will be new when predicting; the default is new conditions.",
+    click.Choice(["edges", "rows", "columns", "both"]),
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Train on this Dask cluster (docs/dask.md).")
 @click.option(
@@ -70,7 +74,7 @@ def train(
     data: str,
     output: str,
     learner: str,
-    data_options: DataOptions,
+    files: DataOptions,
     quiet: bool,
     scheduler: str | None,
     workers: int | None,
@@ -96,23 +100,22 @@ def train(
     check_writable(output)
     if output == "-" and sys.stdout.isatty():
         raise Mistake("a model cannot be shown on a terminal: give -o a file, or use a pipe.")
-    reading: Reading | None
+    found: DataOptions | None
     if scheduler is not None or workers is not None:
         if scheduler is not None and workers is not None:
             raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
-        if data_options.names_files:
+        if files.names_files:
             raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
-        reading = data_options.reading
-        model, reading = train_on_cluster(data, recipe, reading, scheduler, workers, quiet)
+        model, found = train_on_cluster(data, recipe, files, scheduler, workers, quiet)
     else:
         with working("reading"):
-            told, reading = training_data(data, recipe, data_options)
+            told, found = training_data(data, recipe, files)
         if not quiet:
             say(f"{told.source}: {told.describe()}.")
             hint_at_scaling(told, recipe)
         with working(f"training {learner}"):
             model = train_model(recipe, told)
-    model.record["reading"] = None if reading is None else reading.record()
+    model.record["reading"] = None if found is None else found.record()
     model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
     write_model(model, output)
     if not quiet:

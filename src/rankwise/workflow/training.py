@@ -15,7 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow import search
-from rankwise.workflow.learning_methods import KERNEL_OPTIONS
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.trained_model import TrainedModel
@@ -102,15 +101,8 @@ def interruptions_raised() -> Iterator[None]:
 
 def unfitted(model: TrainedModel) -> Any:
     """The learner of a model with its chosen parameter, ready to be fitted to other data."""
-    recipe = Recipe.from_record(model.training["recipe"])
-    options = dict(recipe.method.losses[recipe.chosen_loss])
-    parameters = model.ranker.get_params()
-    own = recipe.method.estimator().get_params()
-    for name in (*KERNEL_OPTIONS, "epsilon", "tol", "max_iter"):
-        if name in parameters and name in own:
-            options[name] = parameters[name]
-    basis = model.training["found"].get("basis", recipe.basis)
-    if isinstance(basis, int) and "basis" in recipe.method.options:
-        options |= {"basis": basis, "random_state": recipe.seed}
-    path = search.SearchPath.from_record(model.training["path"])
+    record = model.training
+    recipe = replace(Recipe.from_record(record["recipe"]), **record["found"])
+    options, _ = recipe.arguments(n_items=0)
+    path = search.SearchPath.from_record(record["path"])
     return recipe.method.build(recipe.value if path is None else path.chosen, options)
