@@ -3,11 +3,10 @@
 import numpy as np
 import pytest
 
-from rankwise.workflow.learning_methods import LEARNERS
 from rankwise.workflow.ranking_data import Items, Relation
-from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.trained_model import TrainingRecord
 from rankwise.workflow.training import train, unfitted
-from rankwise.workflow.training_record import TrainingRecord
 from tests.cli_files import made_items
 
 

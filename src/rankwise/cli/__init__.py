@@ -4,19 +4,18 @@ demo, train, predict, evaluate, crossval, explain, report    the commands
 recipe_options    options of training, and the recipe that they make
 data_options      options of data files: format, columns, further files
 data_files        from data files to items or relations
-model_files       reading, writing and applying model files
+model_files       writing model files, and applying them to data
 cluster_training  `train` on a Dask cluster
-console           tables, messages and files that are written completely or not at all
-failures          errors in one line, exit codes, Ctrl-C
+console           tables, messages, errors in one line, exit codes, Ctrl-C, files of results
 """
 
 import click
 
+from rankwise.cli.console import Commands
 from rankwise.cli.crossval import crossval
 from rankwise.cli.demo import demo
 from rankwise.cli.evaluate import evaluate
 from rankwise.cli.explain import explain
-from rankwise.cli.failures import Commands
 from rankwise.cli.predict import predict
 from rankwise.cli.report import report
 from rankwise.cli.train import train

@@ -10,17 +10,15 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.cli.console import say, working
+from rankwise.cli.console import Mistake, say, working
 from rankwise.cli.data_files import require_target
 from rankwise.cli.data_options import COLUMNS, DataOptions
-from rankwise.cli.failures import Mistake
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, EQUAL
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import SearchPath
-from rankwise.workflow.trained_model import TrainedModel
+from rankwise.workflow.search import Fit, SearchPath
+from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 from rankwise.workflow.training import interruptions_raised
-from rankwise.workflow.training_record import Fit, new_record, support_record
 
 LEARNERS = {"rank-rls": "RankRLS", "rank-svm": "RankSVM"}
 READ_COLUMNS = ("target", "query", "name")
@@ -31,17 +29,15 @@ MANY_ITEMS = 10**9
 
 
 def train_on_cluster(
-    path: str,
-    recipe: Recipe,
-    files: DataOptions,
-    scheduler: str | None,
-    workers: int | None,
-    quiet: bool,
+    where: str | int, path: str, recipe: Recipe, files: DataOptions, quiet: bool
 ) -> tuple[TrainedModel, DataOptions]:
-    """Read, partition by query, choose alpha by leave-query-out if asked to, and fit."""
+    """Read, partition by query, choose alpha by leave-query-out if asked to, and fit.
+
+    `where` is the address of a scheduler, or a number of workers to start on this machine.
+    """
     _refuse_unavailable(recipe, files)
     started = time.perf_counter()
-    with _connected(scheduler, workers) as client:
+    with _connected(where) as client:
         if not quiet:
             say(
                 f"{len(client.scheduler_info(n_workers=-1)['workers'])} workers at "
@@ -59,20 +55,13 @@ def train_on_cluster(
     counts = {"items": items, "queries": queries, "features": n}
     record = new_record(recipe, fit, started, {"source": path, "summary": summary, **counts})
     record["features"] = features or numbered("feature", n)
-    record["support"] = support_record(fit.model, _RowNames())
+    record["support"] = support_record(fit.model)
     if not quiet:
         say(f"{path}: {summary}.")
     ranker = fit.model.to_local()
     # The record has the names. Commands read files as arrays, which have no names to compare.
     vars(ranker).pop("feature_names_in_", None)
     return TrainedModel(ranker, None, record), files
-
-
-class _RowNames:
-    """Names of rows that no file names: names[i] is "row i + 1"."""
-
-    def __getitem__(self, row: int) -> str:
-        return f"row {row + 1}"
 
 
 def _refuse_unavailable(recipe: Recipe, files: DataOptions) -> None:
@@ -93,21 +82,21 @@ def _refuse_unavailable(recipe: Recipe, files: DataOptions) -> None:
 
 
 @contextmanager
-def _connected(scheduler: str | None, workers: int | None) -> Iterator[Any]:
+def _connected(where: str | int) -> Iterator[Any]:
     """A client of the named scheduler, or of new workers on this machine."""
     from distributed import Client
 
     from rankwise.dask import local_cluster
 
-    if scheduler is not None:
-        try:
-            client = Client(scheduler, timeout=SCHEDULER_TIMEOUT, set_as_default=True)
-        except (OSError, TimeoutError, ValueError) as error:
-            raise Mistake(f"no Dask scheduler answers at {scheduler}: {error}") from error
-        with client:
+    if isinstance(where, int):
+        with local_cluster(where, silence_logs=50) as cluster, Client(cluster) as client:
             yield client
         return
-    with local_cluster(workers or 1, silence_logs=50) as cluster, Client(cluster) as client:
+    try:
+        client = Client(where, timeout=SCHEDULER_TIMEOUT, set_as_default=True)
+    except (OSError, TimeoutError, ValueError) as error:
+        raise Mistake(f"no Dask scheduler answers at {where}: {error}") from error
+    with client:
         yield client
 
 
@@ -161,11 +150,9 @@ def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
             raise Mistake(f"on a cluster tables are {' or '.join(TABLES)} files.")
         columns = [str(name) for name in TABLES[kinds.pop()](files_of(path)[:1]).columns]
         files = files.found_in(path, columns)
-        require_target(files, path, columns)
-        target, query, name = (files.columns[role] for role in READ_COLUMNS)
-        assert target is not None
-        drop = [column for column in (name, *files.ignore) if column is not None]
-        data = read_table(path, target, query, drop=drop)
+        target = require_target(files, path, columns)
+        drop = [name for name in (files.columns["name"], *files.ignore) if name is not None]
+        data = read_table(path, target, files.columns["query"], drop=drop)
         features = [str(name) for name in data.X.columns]
     else:
         data = read_letor(path)
@@ -180,9 +167,8 @@ def _fitted(recipe: Recipe, data: Any) -> Fit:
     options, found = recipe.arguments(MANY_ITEMS)
     estimator = getattr(rankwise.dask, LEARNERS[recipe.learner])
     if not recipe.searches:
-        return Fit(
-            estimator(recipe.value, **options).fit(data.X, data.y, qid=data.qid), None, found
-        )
+        model = estimator(recipe.value, **options).fit(data.X, data.y, qid=data.qid)
+        return Fit(model, None, found)
     if data.qid is None:
         raise Mistake("without queries nothing can be held out: give --alpha a number.")
     alphas = np.sort(recipe.candidates(DEFAULT_ALPHAS))

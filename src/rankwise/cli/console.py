@@ -1,4 +1,4 @@
-"""Output: tables and messages on the terminal, and files that are complete or not there."""
+"""What the user sees: tables, messages, errors as one line, exit codes; and files of results."""
 
 from __future__ import annotations
 
@@ -8,14 +8,15 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from rankwise.cli.failures import Mistake
 from rankwise.io.atomic import write_atomically
 
+MISTAKE, INTERRUPTED = 2, 130
 WIDE = 240
 """Characters per line where no terminal sets a width."""
 
@@ -84,3 +85,56 @@ def table(*columns: str, right: tuple[int, ...] = ()) -> Table:
     for number, name in enumerate(columns):
         empty.add_column(name, justify="right" if number in right else "left")
     return empty
+
+
+class Mistake(click.ClickException):
+    """An error that the user can correct; exit code 2."""
+
+    exit_code = MISTAKE
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"Error: {self.format_message()}", err=True)
+
+
+class Commands(click.Group):
+    """The group of commands, which turns errors into one line.
+
+    RANKWISE_TRACEBACK=1 shows where an error came from.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are used, not of the alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            detail = f" {error}" if str(error) else ""
+            click.echo(f"Interrupted: nothing was written.{detail}", err=True)
+            leave(INTERRUPTED, ctx)
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError, MemoryError, ImportError) as error:
+            if os.environ.get("RANKWISE_TRACEBACK"):
+                raise
+            raise Mistake(_in_words(error)) from error
+
+
+def leave(code: int, ctx: click.Context) -> None:
+    """End the process at once, so that no thread and no exit handler can delay it."""
+    program = os.path.basename(sys.argv[0])
+    if program not in ("rankwise", "rankwise.exe", "__main__.py"):  # another program calls main
+        ctx.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{file}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return str(error) or "not enough memory: use fewer items, or --basis."
+    return str(error) or type(error).__name__

@@ -6,7 +6,6 @@ import json
 from typing import Any
 
 import click
-import numpy as np
 from rich.table import Table
 
 from rankwise.cli.console import say, stdout, table, working
@@ -14,8 +13,7 @@ from rankwise.cli.data_files import training_data
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
 from rankwise.workflow.judging import Judgement, judge_recipe
-from rankwise.workflow.learning_methods import LEARNERS
-from rankwise.workflow.recipe import USED_BY_ALL, Recipe
+from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.training import train as train_model
 
@@ -87,11 +85,12 @@ def crossval(
     console.print(shown)
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
-        shown = table(
-            "learner", "ranking error", "95% interval", "NDCG@10", "tau_b", right=(1, 3, 4)
-        )
+        columns = ("learner", "ranking error", "95% interval", "NDCG@10", "tau_b")
+        shown = table(*columns, right=(1, 3, 4))
         for name, _, outer in rows:
-            shown.add_row(name, *_nested_cells(outer))
+            cells = {} if outer is None else {m.key: m.cells() for m in outer.measures}
+            others = (cells[key][0] for key in ("ndcg@10", "tau_b"))
+            shown.add_row(name, *cells["ranking_error"], *others)
         console.print(shown)
     for name, path, _ in rows if whole_path else ():
         console.print()
@@ -115,21 +114,12 @@ def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[
 def _cells(path: SearchPath | None) -> list[str]:
     if path is None:
         return ["as given", "–", "use --nested", "–"]
-    score, error = path.at_chosen
     interval = "–"
-    if error is not None and np.isfinite(error):
-        low, high = max(score - 1.96 * error, 0.0), score + 1.96 * error
-        interval = f"{low:.4f} to {high if path.lower_is_better else min(high, 1.0):.4f}"
+    if path.interval is not None:
+        low, high = path.interval
+        interval = f"{max(low, 0.0):.4f} to {min(high, 1.0):.4f}"
     by = path.by + (" (squared error)" if path.lower_is_better else "")
-    return [f"{path.parameter} {path.chosen:.5g}", f"{score:.4f}", interval, by]
-
-
-def _nested_cells(outer: Any) -> list[str]:
-    error = outer["ranking_error"]
-    interval = "–" if error.low is None else f"{error.low:.4f} to {error.high:.4f}"
-    others = [outer[key].value for key in ("ndcg@10", "tau_b")]
-    cells = ["–" if value is None else f"{value:.4f}" for value in others]
-    return [f"{error.value:.4f}", interval, *cells]
+    return [f"{path.parameter} {path.chosen:.5g}", f"{path.at_chosen[0]:.4f}", interval, by]
 
 
 def _candidates(name: str, path: SearchPath) -> Table:

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import io
 import re
+from collections.abc import Iterable
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
 
 from rankwise import datasets
+from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, DataOptions
-from rankwise.cli.failures import Mistake
 from rankwise.exceptions import ReadError
 from rankwise.io.columns import Columns, read_columns
 from rankwise.io.source import Source, read_source
@@ -27,20 +28,15 @@ def training_data(
 ) -> tuple[Items | Relation, DataOptions | None]:
     """The data that the recipe learns from, and the options that were found if DATA holds items."""
     if recipe.method.learns_relations:
-        return read_relation(path, files, need_values=True), None
+        return read_relation(path, files), None
     if files.nodes or files.row_nodes or files.column_nodes:
         raise Mistake("nodes are for --learner conditional; for ratings give --items.")
-    if files.objects:
-        return read_ratings(path, read_nodes(files.objects)), None
+    if files.items:
+        return read_ratings(path, read_nodes(files.items)), None
     if files.preferences:
-        if "preferences" not in recipe.method.options:
-            raise Mistake(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
         items, found = read_items(path, files, scores=False)
         return read_preferences(files.preferences, items), found
-    items, found = read_items(path, files)
-    if items.y is None:
-        raise Mistake(f"{items.source} holds no scores to learn from: give --target.")
-    return items, found
+    return read_items(path, files)
 
 
 def read_items(
@@ -84,13 +80,9 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
         raise ReadError(reason, error.path, error.line, error.column) from None
     names = None
     if any(data.comments):
-        matches = [DOCID.search(comment) for comment in data.comments]
-        names = np.array(
-            [
-                m.group(1) if m else (comment or f"row {i + 1}")
-                for i, (m, comment) in enumerate(zip(matches, data.comments))
-            ]
-        )
+        docids = [DOCID.search(comment) for comment in data.comments]
+        texts = [comment or f"row {i}" for i, comment in enumerate(data.comments, 1)]
+        names = np.array([m.group(1) if m else text for m, text in zip(docids, texts)])
     return Items(data.X, data.y, data.qid, names, features or [], source.name)
 
 
@@ -100,7 +92,7 @@ def _table(
     is_new = features is None
     files = files.found_in(columns.name, columns.values, required=is_new)
     if is_new and scores:
-        require_target(files, columns.name, list(columns.values))
+        require_target(files, columns.name, columns.values)
     for ignored in files.ignore if is_new else ():
         columns.require(ignored, "--ignore")
     if features is None:
@@ -117,13 +109,15 @@ def _table(
     return Items(X, features=list(features), source=columns.name, **known), files
 
 
-def require_target(files: DataOptions, table: str, columns: list[str]) -> None:
-    """Raise an error if no column holds scores."""
-    if files.columns["target"] is None:
+def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
+    """The column of scores, or an error if there is none."""
+    target = files.columns["target"]
+    if target is None:
         raise ValueError(
             f"{table}: which column holds the scores to learn? Give --target, one of "
             f"{', '.join(map(repr, columns))}."
         )
+    return target
 
 
 def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
@@ -168,33 +162,25 @@ def read_ratings(path: str, objects: Items) -> Items:
     return items
 
 
-def read_relation(
-    path: str,
-    files: DataOptions,
-    need_values: bool,
-    features: list[list[str]] | None = None,
-) -> Relation:
+def read_relation(path: str, files: DataOptions, features: Any = (None, None)) -> Relation:
     """The edges in DATA between the objects of --nodes, or of --row-nodes and --column-nodes.
 
     `features` are the features of row and column objects that a model was trained on.
     """
-    row_features, column_features = features or (None, None)
     columns = None
     if files.nodes:
-        rows = read_nodes(files.nodes, row_features)
+        rows = read_nodes(files.nodes, features[0])
     elif files.row_nodes and files.column_nodes:
-        rows = read_nodes(files.row_nodes, row_features)
-        columns = read_nodes(files.column_nodes, column_features)
+        rows = read_nodes(files.row_nodes, features[0])
+        columns = read_nodes(files.column_nodes, features[1])
     else:
         raise Mistake(
             "conditional ranking needs features of the objects: --nodes FILE, or --row-nodes "
             "and --column-nodes."
         )
     other = rows if columns is None else columns
-    relation = datasets.read_edges(path, rows=rows.names, columns=other.names)
-    if need_values and relation.y is None:
-        raise ValueError(f"{path}: every edge needs a value, as the third column.")
-    return Relation(rows, columns, relation.edges, relation.y, path)
+    edges = datasets.read_edges(path, rows=rows.names, columns=other.names)
+    return Relation(rows, columns, edges.edges, edges.y, path)
 
 
 def read_nodes(path: str, features: list[str] | None = None) -> Items:

@@ -17,7 +17,23 @@ import numpy as np
 from rankwise.cli.recipe_options import stacked
 from rankwise.io.columns import Columns
 
-FILES = ("preferences", "objects", "nodes", "row_nodes", "column_nodes")
+FORMAT = click.option(
+    "--format",
+    type=click.Choice(["auto", "letor", "table"]),
+    default="auto",
+    help="Format of DATA; auto looks at its name and content.",
+)
+IGNORE = click.option(
+    "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeatable)."
+)
+FILES = {
+    "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores; ids or rows from 0.",
+    "items": "Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
+    "nodes": "conditional: lines name,feature,... of one domain.",
+    "row_nodes": "conditional: the row nodes of two domains.",
+    "column_nodes": "conditional: the column nodes of two domains.",
+}
+"""The options that name further files, and their help."""
 
 
 @dataclass(frozen=True)
@@ -25,7 +41,7 @@ class ColumnOption:
     """A table's column with a meaning: its option, its usual names, and how Items take it."""
 
     option: str
-    help: str
+    content: str
     usual: tuple[str, ...]
     item_field: str
     values: Callable[[Columns, str], np.ndarray]
@@ -46,28 +62,13 @@ class ColumnOption:
         return given if given in columns else None
 
 
+TARGETS = ("target", "score", "label", "relevance", "grade", "rating", "y")
+QUERIES = ("qid", "query", "query_id", "query id", "group")
+NAMES = ("id", "docid", "doc_id", "item", "name")
 COLUMNS = {
-    "target": ColumnOption(
-        "--target",
-        "Tables: the column of scores.",
-        ("target", "score", "label", "relevance", "grade", "rating", "y"),
-        "y",
-        Columns.without_missing,
-    ),
-    "query": ColumnOption(
-        "--query",
-        "Tables: the column of queries.",
-        ("qid", "query", "query_id", "query id", "group"),
-        "qid",
-        Columns.labels,
-    ),
-    "name": ColumnOption(
-        "--id",
-        "Tables: the column of item names.",
-        ("id", "docid", "doc_id", "item", "name"),
-        "names",
-        Columns.text,
-    ),
+    "target": ColumnOption("--target", "scores", TARGETS, "y", Columns.without_missing),
+    "query": ColumnOption("--query", "queries", QUERIES, "qid", Columns.labels),
+    "name": ColumnOption("--id", "item names", NAMES, "names", Columns.text),
 }
 
 
@@ -79,14 +80,10 @@ class DataOptions:
     columns: dict[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
     preferences: str | None = None
-    objects: str | None = None
+    items: str | None = None
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
-
-    @property
-    def names_files(self) -> bool:
-        return any(getattr(self, name) for name in FILES)
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
@@ -120,40 +117,15 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
             others = {name: options.pop(name) for name in ("format", "ignore", *FILES)}
             return command(*args, files=DataOptions(columns=columns, **others), **options)
 
-        names = {role: column.option for role, column in COLUMNS.items()} | {"query": query}
-        columns = [
-            click.option(names[role], role, metavar="COLUMN", help=column.help)
-            for role, column in COLUMNS.items()
-        ]
-        return stacked(_FORMAT, *columns, _IGNORE, *_FILE_OPTIONS)(bundled)
+        options = [FORMAT]
+        for role, column in COLUMNS.items():
+            name = query if role == "query" else column.option
+            about = f"Tables: the column of {column.content}."
+            options.append(click.option(name, role, metavar="COLUMN", help=about))
+        options.append(IGNORE)
+        for role, about in FILES.items():
+            name = f"--{role.replace('_', '-')}"
+            options.append(click.option(name, role, metavar="FILE", help=about))
+        return stacked(*options)(bundled)
 
     return decorate
-
-
-_FORMAT = click.option(
-    "--format",
-    type=click.Choice(["auto", "letor", "table"]),
-    default="auto",
-    help="Format of DATA; auto looks at its name and content.",
-)
-_IGNORE = click.option(
-    "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeatable)."
-)
-_FILE_OPTIONS = (
-    click.option(
-        "--preferences",
-        metavar="FILE",
-        help="Lines winner,loser[,magnitude[,weight]] instead of scores; ids, or rows from 0.",
-    ),
-    click.option(
-        "--items",
-        "objects",
-        metavar="FILE",
-        help="Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
-    ),
-    click.option(
-        "--nodes", metavar="FILE", help="conditional: lines name,feature,... of one domain."
-    ),
-    click.option("--row-nodes", metavar="FILE", help="conditional: the row nodes of two domains."),
-    click.option("--column-nodes", metavar="FILE", help="conditional: the column nodes."),
-)

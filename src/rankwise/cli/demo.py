@@ -19,6 +19,7 @@ from rankwise.report import build_report
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.search import SearchPath
+from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import train as train_model
 
 RECIPES = {
@@ -48,8 +49,7 @@ def demo(output: Path) -> None:
     """
     console = stdout()
     seen, unseen = _patients()
-    m = len(seen)
-    pairs = m * (m - 1) // 2
+    m, pairs = len(seen), len(seen) * (len(seen) - 1) // 2
     console.print(
         f"[bold]{m} patients, 10 measurements, disease progression a year later[/] (shipped with "
         f"scikit-learn).\nHow well does a model order two patients that it has never seen? "
@@ -57,42 +57,27 @@ def demo(output: Path) -> None:
         f"rank-svm by 5 folds. Then a test on {len(unseen)} other patients."
     )
     output.mkdir(parents=True, exist_ok=True)
-    shown = table(
-        "learner",
-        "chosen alpha",
-        "unseen pairs right",
-        "95% interval",
-        "test set",
-        "time",
-        right=(1, 2, 4, 5),
-    )
-    best, models = (0.0, ""), {}
+    columns = ("learner", "chosen alpha", "unseen pairs right", "95% interval", "test set", "time")
+    shown = table(*columns, right=(1, 2, 4, 5))
+    models: dict[float, TrainedModel] = {}
     for name, recipe in RECIPES.items():
         started = time.perf_counter()
         with working(name):
-            model = models[name] = train_model(recipe, seen)
-            on_test_set = concordance(unseen.y, model.predict(unseen.X))
+            model = train_model(recipe, seen)
+            tested = concordance(unseen.y, model.predict(unseen.X))
         seconds = time.perf_counter() - started
         path: Any = SearchPath.from_record(model.training["path"])
-        score, error = path.at_chosen
-        interval = f"{score - 1.96 * error:.3f} to {score + 1.96 * error:.3f}"
-        row = (
-            f"{path.chosen:g}",
-            f"{score:.3f}",
-            interval,
-            f"{on_test_set:.3f}",
-            f"{seconds:.1f} s",
-        )
-        shown.add_row(name, *row)
-        if score > best[0]:
-            best = (score, name)
+        score, interval = path.at_chosen[0], "{:.3f} to {:.3f}".format(*path.interval)
+        figures = f"{path.chosen:g}", f"{score:.3f}", interval, f"{tested:.3f}"
+        shown.add_row(name, *figures, f"{seconds:.1f} s")
+        models.setdefault(score, model)
     console.print(shown)
     console.print(
         f"Refitting without two patients differs from the closed form by {_gap(seen):.1e}."
     )
-    chosen = models[best[1]]
+    best = models[max(models)]
     with working("writing the report"):
-        write_model(chosen, str(output / "model.rw"))
+        write_model(best, str(output / "model.rw"))
         for name, items in (("patients.csv", seen), ("unseen.csv", unseen)):
             write_text(str(output / name), _as_csv(items))
         unseen.source = str(output / "unseen.csv")
@@ -101,7 +86,7 @@ def demo(output: Path) -> None:
             ["rankwise", "report", str(output / "model.rw"), str(output / "unseen.csv")],
         ]
         title = "Patients by disease progression"
-        page = build_report(chosen, unseen, title=title, commands=commands)
+        page = build_report(best, unseen, title=title, commands=commands)
         write_text(str(output / "report.html"), page)
     console.print(
         f"\nReport: [bold]{output / 'report.html'}[/] (open it in a browser). Try next:\n"

@@ -7,28 +7,17 @@ import json
 import click
 import numpy as np
 
-from rankwise.cli.console import stdout, table, working
-from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.failures import Mistake
-from rankwise.cli.model_files import load_model, scored_data
-from rankwise.workflow.judging import NAMES, Judgement, judge
+from rankwise.cli.console import Mistake, stdout, table, working
+from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.workflow.judging import NAMES, judge
 
 
 @click.command(short_help="Judge a model on DATA with known scores.")
-@click.argument("model")
-@click.argument("data")
 @click.option("--per-query", is_flag=True, help="Also list every query, worst first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
-@data_options()
-def evaluate(
-    model: str,
-    data: str,
-    per_query: bool,
-    as_json: bool,
-    relevant: float | None,
-    files: DataOptions,
-) -> None:
+@applies_model()
+def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float | None) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
 
     \b
@@ -42,7 +31,7 @@ def evaluate(
     training data as DATA: on them the model looks better than it is.
     """
     with working("evaluating"):
-        items, scores = scored_data(load_model(model), data, files)
+        items, scores = task.scored()
         if items.y is None:
             raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
         if scores.ndim > 1:
@@ -54,18 +43,10 @@ def evaluate(
             record["per_query"] = judgement.query_records()
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))
         return
-    _show(judgement, per_query)
-
-
-def _show(judgement: Judgement, per_query: bool) -> None:
     console = stdout()
     shown = table("measure", "value", "95% interval", right=(1,))
     for measure in judgement.measures:
-        value = "–" if measure.value is None else f"{measure.value:.4f}"
-        interval = measure.reason
-        if measure.low is not None:
-            interval = f"{measure.low:.4f} to {measure.high:.4f}"
-        shown.add_row(measure.name, value, interval)
+        shown.add_row(measure.name, *measure.cells())
     console.print(shown)
     if not per_query:
         return

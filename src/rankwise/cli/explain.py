@@ -9,33 +9,27 @@ import click
 import numpy as np
 from rich.table import Table
 
-from rankwise.cli.console import stdout, table, working
-from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.failures import Mistake
-from rankwise.cli.model_files import is_relational, load_model, relation_for, scored_data
+from rankwise.cli.console import Mistake, stdout, table, working
+from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.workflow.explaining import Explanation, explain_edges
 from rankwise.workflow.explaining import explain as explain_pair
 from rankwise.workflow.ranking_data import Items
 
 
 @click.command(short_help="Why is A above B?")
-@click.argument("model")
-@click.argument("data")
 @click.option("--query", "-q", "label", metavar="Q", help="The query to look at.")
 @click.option("--above", metavar="A", help="Id of an item (or its number in the query, from 1).")
 @click.option("--below", metavar="B", help="Another item; default: the first two of the ranking.")
 @click.option("--top", type=click.IntRange(1), default=8, show_default=True, help="Parts to show.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@data_options(query="--query-column")
+@applies_model(query="--query-column")
 def explain(
-    model: str,
-    data: str,
+    task: ModelAndData,
     label: str | None,
     above: str | None,
     below: str | None,
     top: int,
     as_json: bool,
-    files: DataOptions,
 ) -> None:
     """Show the ranking of query Q and why item A scores above (or below) item B.
 
@@ -50,16 +44,14 @@ def explain(
     the training items that are more (or less) similar to A than to B.
     """
     with working("explaining"):
-        trained = load_model(model)
-        items, scores = scored_data(trained, data, files)
+        items, scores = task.scored()
         members = _members(items, label)
         part, scores = items.take(members), scores[members]
         a, b = _two_items(part, scores, above, below)
-        if is_relational(trained):
-            relation = relation_for(trained, data, files)
-            explanation = explain_edges(trained, relation, members[a], members[b])
+        if task.is_relational:
+            explanation = explain_edges(task.model, task.relation, members[a], members[b])
         else:
-            explanation = explain_pair(trained, part.X, a, b, part.qid)
+            explanation = explain_pair(task.model, part.X, a, b, part.qid)
     if as_json:
         record = _record(part, (a, b), explanation, top)
         click.echo(json.dumps(record, indent=2, ensure_ascii=False))

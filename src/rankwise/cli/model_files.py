@@ -1,29 +1,25 @@
-"""Model files: reading and writing them, and scoring the data of a command with a model."""
+"""Model files: writing them, and applying them to the data of a command."""
 
 from __future__ import annotations
 
 import sys
 import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
 from pathlib import Path
 
+import click
 import numpy as np
 
 from rankwise import load, save
+from rankwise.cli.console import Mistake
 from rankwise.cli.data_files import read_items, read_nodes, read_ratings, read_relation
-from rankwise.cli.data_options import DataOptions
-from rankwise.cli.failures import Mistake
+from rankwise.cli.data_options import COLUMNS, DataOptions, data_options
 from rankwise.learners.conditional_ranker import ConditionalRanker
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.trained_model import TrainedModel
-
-
-def load_model(path: str) -> TrainedModel:
-    """The model of a file; a learner that Python saved is wrapped, with its name as record."""
-    model = load(path)
-    if isinstance(model, TrainedModel):
-        return model
-    return TrainedModel(model, None, {"recipe": {"learner": type(model).__name__}})
 
 
 def write_model(model: TrainedModel, path: str) -> None:
@@ -38,39 +34,72 @@ def write_model(model: TrainedModel, path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def is_relational(model: TrainedModel) -> bool:
-    return isinstance(model.ranker, ConditionalRanker)
+def applies_model(query: str = COLUMNS["query"].option) -> Callable:
+    """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
+
+    The command receives them as its first argument, a ModelAndData.
+    """
+
+    def decorate(command: Callable) -> Callable:
+        @click.argument("model")
+        @click.argument("data")
+        @data_options(query)
+        @wraps(command)
+        def bundled(model: str, data: str, files: DataOptions, **options):
+            return command(ModelAndData(model, data, files), **options)
+
+        return bundled
+
+    return decorate
 
 
-def scored_data(model: TrainedModel, path: str, files: DataOptions) -> tuple[Items, np.ndarray]:
-    """The items of DATA and the model's scores; for a relation the items are its edges."""
-    if not is_relational(model):
-        items = items_for(model, path, files)
-        return items, model.predict(items.X, items.qid)
-    relation = relation_for(model, path, files)
-    rows, columns = relation.domains
-    scores = model.ranker.predict_edges(rows.X, columns.X, relation.edges)
-    return relation.as_items(model.ranker.condition), scores
+@dataclass
+class ModelAndData:
+    """A model file and the data that it is applied to; both are read when they are needed."""
 
+    model_path: str
+    data_path: str
+    files: DataOptions
 
-def items_for(model: TrainedModel, path: str, files: DataOptions) -> Items:
-    """The items of DATA with the features of the model, read as in training."""
-    features = model.training.get("features") or None
-    if files.objects:
-        return read_ratings(path, read_nodes(files.objects, features))
-    items, _ = read_items(path, files.over(model.training.get("reading")), features)
-    expected = getattr(model.ranker, "n_features_in_", items.X.shape[1])
-    if items.X.shape[1] != expected:
-        raise Mistake(
-            f"{items.source} has {items.X.shape[1]} features, the model was trained on {expected}."
-        )
-    fills_missing = model.scaler is not None and model.scaler.missing == "median"
-    if not fills_missing and not isinstance(model.ranker, RankBoost):
-        items.refuse_missing("Train with --missing median, or --learner rank-boost.")
-    return items
+    @cached_property
+    def model(self) -> TrainedModel:
+        """A learner that Python saved is wrapped, and its name becomes its record."""
+        model = load(self.model_path)
+        if isinstance(model, TrainedModel):
+            return model
+        return TrainedModel(model, None, {"recipe": {"learner": type(model).__name__}})
 
+    @property
+    def is_relational(self) -> bool:
+        return isinstance(self.model.ranker, ConditionalRanker)
 
-def relation_for(model: TrainedModel, path: str, files: DataOptions) -> Relation:
-    """The edges of DATA between objects with the features of the model."""
-    features = model.training.get("node_features")
-    return read_relation(path, files, need_values=False, features=features)
+    def scored(self) -> tuple[Items, np.ndarray]:
+        """The items of DATA and their scores; for a relation the items are its edges."""
+        ranker = self.model.ranker
+        if not self.is_relational:
+            items = self._items()
+            return items, self.model.predict(items.X, items.qid)
+        rows, columns = self.relation.domains
+        scores = ranker.predict_edges(rows.X, columns.X, self.relation.edges)
+        return self.relation.as_items(ranker.condition), scores
+
+    @cached_property
+    def relation(self) -> Relation:
+        """The edges of DATA between objects with the features of the model."""
+        features = self.model.training.get("node_features", (None, None))
+        return read_relation(self.data_path, self.files, features)
+
+    def _items(self) -> Items:
+        """The items of DATA with the features of the model, read as in training."""
+        model, record = self.model, self.model.training
+        features = record.get("features") or None
+        if self.files.items:
+            return read_ratings(self.data_path, read_nodes(self.files.items, features))
+        items, _ = read_items(self.data_path, self.files.over(record.get("reading")), features)
+        n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
+        if n != expected:
+            raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
+        fills_missing = model.scaler is not None and model.scaler.missing == "median"
+        if not fills_missing and not isinstance(model.ranker, RankBoost):
+            items.refuse_missing("Train with --missing median, or --learner rank-boost.")
+        return items

@@ -8,21 +8,18 @@ import click
 import numpy as np
 
 from rankwise.cli.console import check_writable, working, write_text
-from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.model_files import load_model, scored_data
+from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.supervision.queries import Queries
 
 
 @click.command(short_help="Score the items of DATA.")
-@click.argument("model")
-@click.argument("data")
 @click.option(
     "-o", "--output", default="-", metavar="SCORES", help="File to write; default: stdout."
 )
 @click.option("--trec", is_flag=True, help="Write a TREC run file: qid Q0 docid rank score tag.")
 @click.option("--tag", default="rankwise", show_default=True, help="Last column of a run file.")
-@data_options()
-def predict(model: str, data: str, output: str, trec: bool, tag: str, files: DataOptions) -> None:
+@applies_model()
+def predict(task: ModelAndData, output: str, trec: bool, tag: str) -> None:
     """Score the items of DATA with MODEL, one score per line in the order of DATA.
 
     \b
@@ -37,7 +34,7 @@ def predict(model: str, data: str, output: str, trec: bool, tag: str, files: Dat
     """
     check_writable(output)
     with working("predicting"):
-        items, scores = scored_data(load_model(model), data, files)
+        items, scores = task.scored()
     text = run_file(scores, items.qid, items.names, tag) if trec else score_lines(scores)
     write_text(output, text)
 

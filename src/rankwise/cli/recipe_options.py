@@ -9,7 +9,6 @@ from typing import Any
 import click
 
 from rankwise.learners.item_scaler import SCALES
-from rankwise.workflow.learning_methods import LEARNERS
 from rankwise.workflow.recipe import Recipe
 
 KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
@@ -40,57 +39,47 @@ def stacked(*options: Callable) -> Callable:
     return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
 
 
-def recipe_option(name: str, help: str, type: Any = None) -> Callable:
+def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Callable:
     """The option of a field of Recipe, with the default of that field."""
     field = Recipe.__dataclass_fields__[name.removeprefix("--").replace("-", "_")]
-    return click.option(name, type=type, default=field.default, help=help)
+    kind = click.Choice(choices) if choices else type
+    return click.option(name, type=kind, default=field.default, help=help)
 
 
-_HOLD_OUTS = ("leave-pair-out", "leave-query-out", "leave-one-out")
+NUMBER, COUNT = NumberOrWord("auto"), NumberOrWord("auto", kind=int)
+NUMBERS = NumberOrWord("auto", several=True)
+BASIS = NumberOrWord("auto", "all", kind=int)
+HOLD_OUT = NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int)
 recipe_options = stacked(
     recipe_option(
         "--alpha",
         "Regularisation: auto by cross-validation, a value, or candidates 0.1,1,10.",
-        NumberOrWord("auto", several=True),
+        type=NUMBERS,
     ),
     recipe_option("--loss", "One of the learner's losses (see below)."),
-    recipe_option("--kernel", "Kernel.", click.Choice(KERNELS)),
+    recipe_option("--kernel", "Kernel.", *KERNELS),
     recipe_option(
-        "--gamma",
-        "Kernel width; auto is the median heuristic for rbf and laplacian.",
-        NumberOrWord("auto"),
+        "--gamma", "Kernel width; auto: median heuristic for rbf and laplacian.", type=NUMBER
     ),
-    recipe_option("--degree", "Degree of the poly kernel.", float),
-    recipe_option("--coef0", "Constant of poly and sigmoid.", float),
+    recipe_option("--degree", "Degree of the poly kernel.", type=float),
+    recipe_option("--coef0", "Constant of poly and sigmoid.", type=float),
     recipe_option(
         "--basis",
         "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
-        NumberOrWord("auto", "all", kind=int),
+        type=BASIS,
     ),
-    recipe_option(
-        "--scale",
-        "Scale features: over all items, or within each query (also when predicting).",
-        click.Choice(SCALES),
-    ),
+    recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
     recipe_option(
         "--missing",
-        "Missing values: an error, or the feature's median (rank-boost takes them as is).",
-        click.Choice(["refuse", "median"]),
+        "Missing values: an error, or the feature's median (rank-boost takes them as they are).",
+        *("refuse", "median"),
     ),
-    recipe_option(
-        "--cv",
-        "How candidates are judged: by an exact hold-out, or by this many folds.",
-        NumberOrWord("auto", *_HOLD_OUTS, kind=int),
-    ),
-    recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", float),
-    recipe_option(
-        "--rounds",
-        "rank-boost: number of rounds; auto by cross-validation.",
-        NumberOrWord("auto", kind=int),
-    ),
-    recipe_option("--tol", "Accuracy of iterative solvers.", float),
-    recipe_option("--max-iter", "Most iterations of such a solver.", click.IntRange(1)),
-    recipe_option("--seed", "Seed of every random choice.", int),
+    recipe_option("--cv", "Judge candidates by a hold-out or this many folds.", type=HOLD_OUT),
+    recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", type=float),
+    recipe_option("--rounds", "rank-boost: rounds; auto by cross-validation.", type=COUNT),
+    recipe_option("--tol", "Accuracy of iterative solvers.", type=float),
+    recipe_option("--max-iter", "Most iterations of such a solver.", type=click.IntRange(1)),
+    recipe_option("--seed", "Seed of every random choice.", type=int),
 )
 
 
@@ -112,12 +101,3 @@ def given_options(ctx: click.Context) -> set[str]:
     """The names of the options that were written on the command line."""
     source = click.core.ParameterSource.COMMANDLINE
     return {name for name in ctx.params if ctx.get_parameter_source(name) == source}
-
-
-def learners_help() -> str:
-    """The table of learners and their losses, for --help."""
-    lines = ["\b", "Learners:"]
-    for name, method in LEARNERS.items():
-        lines.append(f"  {name:<12} {method.summary}")
-        lines.append(f"  {'':<12} loss: {', '.join(method.losses)}")
-    return "\n".join(lines)

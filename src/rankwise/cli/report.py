@@ -5,27 +5,22 @@ from __future__ import annotations
 import click
 
 from rankwise.cli.console import check_writable, say, working, write_text
-from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.model_files import is_relational, load_model, scored_data
+from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.report import build_report
 
 
 @click.command(short_help="Write a report as one HTML file.")
-@click.argument("model")
-@click.argument("data")
 @click.option("-o", "--output", default="report.html", show_default=True, help="File to write.")
 @click.option("--title", help="Heading of the page.")
 @click.option("--learning-curve", is_flag=True, help="Train on growing parts of DATA (slower).")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
-@data_options()
+@applies_model()
 def report(
-    model: str,
-    data: str,
+    task: ModelAndData,
     output: str,
     title: str | None,
     learning_curve: bool,
     relevant: float | None,
-    files: DataOptions,
 ) -> None:
     """Judge MODEL on DATA and write one HTML page that needs no network.
 
@@ -41,18 +36,17 @@ def report(
     """
     check_writable(output)
     with working("writing the report"):
-        trained = load_model(model)
-        items, scores = scored_data(trained, data, files)
-        past = trained.training.get("command")
-        this = ["rankwise", "report", model, data, "-o", output]
+        items, scores = task.scored()
+        past = task.model.training.get("command")
+        this = ["rankwise", "report", task.model_path, task.data_path, "-o", output]
         this += ["--learning-curve"] if learning_curve else []
         page = build_report(
-            trained,
+            task.model,
             items,
             title=title,
             relevant=relevant,
             with_learning_curve=learning_curve,
-            scores=scores if is_relational(trained) else None,
+            scores=scores if task.is_relational else None,
             commands=[past, this] if past else [this],
         )
     write_text(output, page)

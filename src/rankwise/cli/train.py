@@ -9,22 +9,14 @@ import click
 import numpy as np
 
 from rankwise.cli.cluster_training import train_on_cluster
-from rankwise.cli.console import check_writable, say, working
+from rankwise.cli.console import Mistake, check_writable, say, working
 from rankwise.cli.data_files import training_data
-from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.failures import Mistake
+from rankwise.cli.data_options import FILES, DataOptions, data_options
 from rankwise.cli.model_files import write_model
-from rankwise.cli.recipe_options import (
-    given_options,
-    learners_help,
-    recipe_option,
-    recipe_options,
-    taken_recipe,
-)
-from rankwise.learners.item_scaler import _mean_and_deviation
-from rankwise.workflow.learning_methods import LEARNERS
+from rankwise.cli.recipe_options import given_options, recipe_option, recipe_options, taken_recipe
+from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe import LEARNERS, Recipe
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import train as train_model
@@ -33,10 +25,16 @@ UNEVEN = 1000.0
 """If the deviations of two features differ by more than this factor, --scale is suggested."""
 
 
-@click.command(
-    epilog=learners_help(),
-    short_help="Learn a model from DATA, alpha by exact cross-validation.",
-)
+def _learners_help() -> str:
+    """The table of learners and their losses."""
+    lines = ["\b", "Learners:"]
+    for name, method in LEARNERS.items():
+        lines.append(f"  {name:<12} {method.summary}")
+        lines.append(f"  {'':<12} loss: {', '.join(method.losses)}")
+    return "\n".join(lines)
+
+
+@click.command(epilog=_learners_help(), short_help="Learn a model from DATA.")
 @click.argument("data")
 @click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
 @click.option(
@@ -51,17 +49,15 @@ UNEVEN = 1000.0
 @recipe_option(
     "--relation",
     "conditional: the property that the relation is known to have.",
-    click.Choice(["general", "symmetric", "reciprocal"]),
+    *("general", "symmetric", "reciprocal"),
 )
 @recipe_option(
-    "--condition",
-    "conditional: rank columns for each row, or rows for each column.",
-    click.Choice(["row", "column"]),
+    "--condition", "conditional: rank columns per row, or rows per column.", "row", "column"
 )
 @recipe_option(
     "--new",
-    "conditional: what will be new when predicting; the default is new conditions.",
-    click.Choice(["edges", "rows", "columns", "both"]),
+    "conditional: what will be new when predicting; default: new conditions.",
+    *("edges", "rows", "columns", "both"),
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Train on this Dask cluster (docs/dask.md).")
 @click.option(
@@ -104,9 +100,10 @@ def train(
     if scheduler is not None or workers is not None:
         if scheduler is not None and workers is not None:
             raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
-        if files.names_files:
+        if any(getattr(files, name) for name in FILES):
             raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
-        model, found = train_on_cluster(data, recipe, files, scheduler, workers, quiet)
+        where: Any = workers if scheduler is None else scheduler
+        model, found = train_on_cluster(where, data, recipe, files, quiet)
     else:
         with working("reading"):
             told, found = training_data(data, recipe, files)
@@ -127,13 +124,13 @@ def hint_at_scaling(data: Any, recipe: Recipe) -> None:
     """Suggest --scale if features of very different scale are used as they are."""
     if not recipe.method.depends_on_scale or recipe.scale != "none" or not isinstance(data, Items):
         return
-    _, deviation = _mean_and_deviation(data.X)
-    positive = deviation[(deviation > 0) & np.isfinite(deviation)]
-    if len(positive) > 1 and positive.max() > UNEVEN * positive.min():
-        widest = data.features[int(np.argmax(np.where(np.isfinite(deviation), deviation, 0)))]
+    deviation = ItemScaler(missing="keep").fit(data.X).deviation_
+    ratio = deviation.max() / deviation.min()
+    if ratio > UNEVEN:
+        widest = data.features[int(np.argmax(deviation))]
         say(
-            f"Hint: features differ in scale by {positive.max() / positive.min():.1g} "
-            f"({widest!r} has the largest); --scale standard gives all the same."
+            f"Hint: features differ in scale by {ratio:.1g} ({widest!r} has the largest); --scale "
+            "standard gives all of them the same."
         )
 
 
@@ -161,20 +158,13 @@ def summary(model: TrainedModel) -> str:
 
 
 def _words_of_the_command(ctx: click.Context) -> list[str]:
-    """The command as it was given, with long names of the options."""
-    words: list[str] = []
-    for parameter in ctx.command.params:
-        value = ctx.params.get(str(parameter.name))
-        source = ctx.get_parameter_source(str(parameter.name))
-        if source != click.core.ParameterSource.COMMANDLINE:
-            continue
-        if isinstance(parameter, click.Argument):
-            words.insert(0, str(value))
-        elif isinstance(value, bool):
-            words.append(parameter.opts[-1])
-        else:
-            repeated = list(value or ()) if getattr(parameter, "multiple", False) else [value]
-            for one in repeated:
-                text = ",".join(f"{v:g}" for v in one) if isinstance(one, tuple) else str(one)
-                words += [parameter.opts[-1], text]
+    """The command as it was given, with the argument first and long names of the options."""
+    names = given_options(ctx)
+    given: list[Any] = [one for one in ctx.command.params if one.name in names]
+    words = [str(ctx.params[one.name]) for one in given if isinstance(one, click.Argument)]
+    for option in (one for one in given if isinstance(one, click.Option)):
+        value = ctx.params[option.name]
+        for each in value if option.multiple else (value,):
+            text = ",".join(f"{v:g}" for v in each) if isinstance(each, tuple) else str(each)
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], text]
     return [str(ctx.info_name), *words]

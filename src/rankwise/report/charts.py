@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.stats import gaussian_kde
+from sklearn.metrics import roc_curve
 
 from rankwise.evaluation import Curve
 from rankwise.report.svg import Chart, bars_across, number
@@ -24,23 +26,27 @@ def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]
     return low - margin, high + margin
 
 
+def _curve(
+    title: str, x: Any, score: Any, error: Any, labels: Any, log_x: bool, also: Any = ()
+) -> Chart:
+    """A chart of scores with the band of their 95% intervals; `also` must fit into it too."""
+    reach = 0.0 if error is None else REACH * np.nan_to_num(error)
+    low, high = score - reach, score + reach
+    values = np.concatenate([low, high, also])
+    y_range = _padded(float(values.min()), float(values.max()))
+    chart = Chart(title, (float(x.min()), float(x.max())), y_range, labels[0], labels[1], log_x)
+    if error is not None:
+        chart.band(x, low, high)
+    return chart.line(x, score)
+
+
 def regularisation_path(path: SearchPath) -> str:
     """Held-out score of each candidate with its 95% interval; the chosen one is marked."""
     order = np.argsort(path.value)
-    x, score = path.value[order], path.score[order]
-    error = None if path.score_se is None else np.nan_to_num(path.score_se[order])
-    low, high = (score, score) if error is None else (score - REACH * error, score + REACH * error)
-    chart = Chart(
-        f"Cross-validation over {path.parameter}",
-        (float(x.min()), float(x.max())),
-        _padded(float(low.min()), float(high.max())),
-        x_label=path.parameter,
-        y_label=path.judged[0].upper() + path.judged[1:],
-        log_x=path.parameter != "rounds",
-    )
-    if error is not None:
-        chart.band(x, low, high)
-    chart.line(x, score)
+    x, error = path.value[order], None if path.score_se is None else path.score_se[order]
+    labels = (path.parameter, path.judged[0].upper() + path.judged[1:])
+    title, log_x = f"Cross-validation over {path.parameter}", path.parameter != "rounds"
+    chart = _curve(title, x, path.score[order], error, labels, log_x)
     value, _ = path.at_chosen
     chart.rule(x=path.chosen)
     in_right_half = chart.across(path.chosen) > np.mean(chart.across([x.min(), x.max()]))
@@ -55,11 +61,7 @@ def regularisation_path(path: SearchPath) -> str:
 
 def roc(y: np.ndarray, s: np.ndarray) -> str:
     """The ROC curve, if the true scores y have two values."""
-    positive = y == y.max()
-    order = np.argsort(-s, kind="stable")
-    ends = np.append(np.diff(s[order]) != 0, True)
-    tpr = np.append(0.0, np.cumsum(positive[order])[ends] / positive.sum())
-    fpr = np.append(0.0, np.cumsum(~positive[order])[ends] / (~positive).sum())
+    fpr, tpr, _ = roc_curve(y == y.max(), s, drop_intermediate=False)
     if len(fpr) > 400:
         kept = np.unique(np.linspace(0, len(fpr) - 1, 400).astype(int))
         fpr, tpr = fpr[kept], tpr[kept]
@@ -94,7 +96,7 @@ def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[str, list[str]]:
         (0.0, 1.08 * top),
         x_label="Predicted score",
         y_label="Density",
-        y_ticks=[],
+        ticks="x",
         left=30,
     )
     for density, style in zip(densities, STYLES):
@@ -122,7 +124,7 @@ def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
         (0.0, max(float(errors.max()) * 1.08, 0.05)),
         x_label=f"{q} queries, worst first",
         y_label="Ranking error",
-        x_ticks=[],
+        ticks="y",
     )
     if q <= 300:
         for position, i in enumerate(order):
@@ -141,22 +143,14 @@ def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
 
 def learning_curve(curve: Curve) -> str:
     """Held-out concordance for each size of the training set, with 95% intervals."""
-    x, error = np.asarray(curve.x, dtype=float), np.nan_to_num(curve.score_se)
-    low, high = curve.score - REACH * error, curve.score + REACH * error
-    training = None if curve.training is None else np.asarray(curve.training, dtype=float)
-    values = [low, high] if training is None else [low, high, training[np.isfinite(training)]]
-    all_values = np.concatenate(values)
-    chart = Chart(
-        "Learning curve",
-        (float(x.min()), float(x.max())),
-        _padded(float(all_values.min()), float(all_values.max())),
-        x_label=curve.name[0].upper() + curve.name[1:],
-        y_label="Pairs in the right order",
-        log_x=curve.log_base is not None,
-    )
-    if training is not None and np.isfinite(training).all():
+    x = np.asarray(curve.x, dtype=float)
+    training = np.asarray([] if curve.training is None else curve.training, dtype=float)
+    known = np.isfinite(training)
+    labels = (curve.name[0].upper() + curve.name[1:], "Pairs in the right order")
+    log_x = curve.log_base is not None
+    chart = _curve("Learning curve", x, curve.score, curve.score_se, labels, log_x, training[known])
+    if len(training) and known.all():
         chart.line(x, training, "m", dashed=True)
-    chart.band(x, low, high).line(x, curve.score)
     for size, score in zip(x, curve.score):
         chart.point(size, score, f"{size:g}: {score:.4f}", radius=3.5)
     return chart.svg()

@@ -14,8 +14,8 @@ from rankwise.report import charts
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
 from rankwise.workflow.judging import Judgement, Measure
-from rankwise.workflow.learning_methods import LEARNERS
 from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.recipe import LEARNERS
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 
@@ -23,23 +23,20 @@ WORST = 10
 """The number of queries in the list of the worst."""
 IMPORTANCE = {
     "weights": (
-        "Top features",
         "Effect of one standard deviation",
         "How much the score changes if the feature grows by its standard deviation.",
     ),
     "thresholds": (
-        "Top features",
         "Sum of absolute weights",
         "Sum of the absolute weights of the thresholds of a feature.",
     ),
     "items": (
-        "Supporting items",
         "Dual coefficient",
-        "Training items with the largest coefficients: items similar to them score higher (right) "
-        "or lower (left).",
+        "Training items with the largest coefficients: similar items score higher (right) or "
+        "lower (left).",
     ),
 }
-"""Heading, label of the axis and caption for each kind of Importance."""
+"""Label of the axis and caption for each kind of Importance."""
 
 
 def section(title: str, body: str, wide: bool = False) -> str:
@@ -61,14 +58,10 @@ def tiles(judgement: Judgement) -> str:
     shown += [(m.name, m) for m in judgement.measures if m.key != "ranking_error"]
     cells = []
     for name, measure in shown:
-        value = "–" if measure.value is None else f"{measure.value:.3f}"
-        spread = escape(measure.reason)
-        if measure.low is not None:
-            spread = f"95%: {measure.low:.3f} to {measure.high:.3f}"
-        cells.append(
-            f'<div class="tile"><span>{escape(name)}</span><b>{value}</b>'
-            f"<span>{spread}</span></div>"
-        )
+        value, interval = measure.cells(digits=3)
+        below = escape(interval) if measure.low is None else f"95%: {interval}"
+        head = f"<span>{escape(name)}</span><b>{value}</b>"
+        cells.append(f'<div class="tile">{head}<span>{below}</span></div>')
     return f'<div class="tiles">{"".join(cells)}</div>'
 
 
@@ -80,9 +73,8 @@ def _facts(rows: list[tuple[str, str]]) -> str:
 
 
 def what_was_trained(model: TrainedModel, items: Items) -> str:
-    record = model.training
-    recipe, trained = record.get("recipe", {}), record.get("trained", {})
-    found = record.get("found", {})
+    record: Any = model.training
+    recipe, trained, found = (record.get(key) or {} for key in ("recipe", "trained", "found"))
     name = recipe.get("learner", type(model.ranker).__name__)
     rows = [("Learner", f"{name}: {LEARNERS[name].summary}" if name in LEARNERS else name)]
     if "kernel" in recipe:
@@ -202,7 +194,8 @@ def what_counts(model: TrainedModel, items: Items) -> str:
     most = importance(model, items.X, items.qid)
     if not np.any(most.amounts):
         return section("Top features", "<p>Every weight is zero: all items score alike.</p>")
-    heading, label, caption = IMPORTANCE[most.kind]
+    label, caption = IMPORTANCE[most.kind]
+    heading = "Supporting items" if most.kind == "items" else "Top features"
     return section(heading, figure(charts.largest_amounts(heading, label, most), caption))
 
 

@@ -19,8 +19,6 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def number(value: float) -> str:
     """A short label: 0.25, 12, 1.5e-05, 120k."""
-    if value == 0:
-        return "0"
     size = abs(value)
     if size >= 1e6 or size < 1e-4:
         return f"{value:.2g}"
@@ -80,8 +78,7 @@ class Chart:
     log_x: bool = False
     height: int = HEIGHT
     left: int = LEFT
-    x_ticks: list[tuple[float, str]] | None = None
-    y_ticks: list[tuple[float, str]] | None = None
+    ticks: str = "xy"
     _marks: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
@@ -92,19 +89,16 @@ class Chart:
     def line(self, x: Any, y: Any, style: str = "a", dashed: bool = False) -> Chart:
         extra = ' stroke-dasharray="5 4"' if dashed else ""
         points = _points(self.across(x), self.up(y))
-        self._marks.append(f'<polyline class="line {style}" points="{points}"{extra}/>')
-        return self
+        return self._add(f'<polyline class="line {style}" points="{points}"{extra}/>')
 
     def band(self, x: Any, low: Any, high: Any, style: str = "a") -> Chart:
         there, back = _points(self.across(x), self.up(high)), _points(self.across(x), self.up(low))
         back = " ".join(back.split(" ")[::-1])
-        self._marks.append(f'<polygon class="band {style}" points="{there} {back}"/>')
-        return self
+        return self._add(f'<polygon class="band {style}" points="{there} {back}"/>')
 
     def point(self, x: float, y: float, hint: str = "", radius: float = 5) -> Chart:
         centre = f'cx="{self.across(x):.1f}" cy="{self.up(y):.1f}" r="{radius}"'
-        self._marks.append(f'<circle class="dot a" {centre}>{_hint(hint)}</circle>')
-        return self
+        return self._add(f'<circle class="dot a" {centre}>{_hint(hint)}</circle>')
 
     def bar(
         self, x: tuple[float, float], y: tuple[float, float], hint: str = "", style: str = "a"
@@ -112,31 +106,27 @@ class Chart:
         """A box between two values of x and two values of y."""
         xs, ys = np.sort(self.across(x)), np.sort(self.up(y))
         box = f'x="{xs[0]:.1f}" y="{ys[0]:.1f}" width="{max(xs[1] - xs[0], 0.6):.1f}"'
-        self._marks.append(
-            f'<rect class="bar {style}" {box} height="{ys[1] - ys[0]:.1f}" rx="1.5">'
-            f"{_hint(hint)}</rect>"
-        )
-        return self
+        box += f' height="{ys[1] - ys[0]:.1f}" rx="1.5"'
+        return self._add(f'<rect class="bar {style}" {box}>{_hint(hint)}</rect>')
 
     def rule(self, x: float | None = None, y: float | None = None, label: str = "") -> Chart:
         """A thin dashed line across the whole chart at x, or at y with a label at its end."""
         if x is not None:
-            self._marks.append(_segment("rule", (self.across(x),) * 2, (TOP, self.bottom)))
-        if y is not None:
-            self._marks.append(_segment("rule", (self.left, RIGHT), (self.up(y),) * 2))
-            if label:
-                self._marks.append(_text("note", RIGHT, self.up(y) - 5, label, "end"))
-        return self
+            return self._add(_segment("rule", (self.across(x),) * 2, (TOP, self.bottom)))
+        self._add(_segment("rule", (self.left, RIGHT), (self.up(y),) * 2))
+        return self._add(_text("note", RIGHT, self.up(y) - 5, label, "end")) if label else self
 
     def text(self, x: float, y: float, words: str, anchor: str = "start") -> Chart:
-        self._marks.append(_text("note", self.across(x), self.up(y), words, anchor))
-        return self
+        return self._add(_text("note", self.across(x), self.up(y), words, anchor))
 
     def margin_text(self, y: float, words: str, most: int = 24) -> Chart:
         """A name to the left of the plot at y, cut after `most` letters; a tooltip shows all."""
         shown = words if len(words) <= most else words[: most - 1] + "…"
         x, y = self.left - 8, self.up(y) + 4
-        self._marks.append(_text("tick name", x, y, shown, "end", hint=words))
+        return self._add(_text("tick name", x, y, shown, "end", hint=words))
+
+    def _add(self, mark: str) -> Chart:
+        self._marks.append(mark)
         return self
 
     def svg(self) -> str:
@@ -148,26 +138,21 @@ class Chart:
 
     def _grid(self) -> list[str]:
         parts = []
-        for value, label in self.y_ticks if self.y_ticks is not None else self.up.ticks(5):
+        for value, label in self.up.ticks(5) if "y" in self.ticks else ():
             y = self.up(value)
             parts.append(_segment("grid", (self.left, RIGHT), (y, y)))
             parts.append(_text("tick", self.left - 7, y + 4, label, "end"))
-        for value, label in self.x_ticks if self.x_ticks is not None else self.across.ticks(6):
+        for value, label in self.across.ticks(6) if "x" in self.ticks else ():
             x = self.across(value)
             parts.append(_segment("grid", (x, x), (TOP, self.bottom)))
             parts.append(_text("tick", x, self.bottom + 17, label, "middle"))
         return [*parts, _segment("axis", (self.left, RIGHT), (self.bottom, self.bottom))]
 
     def _labels(self) -> list[str]:
-        parts = []
-        if self.x_label:
-            middle = (self.left + RIGHT) / 2
-            parts.append(_text("label", middle, self.height - 8, self.x_label, "middle"))
-        if self.y_label:
-            turned = f"translate(13 {(TOP + self.bottom) / 2:.1f}) rotate(-90)"
-            label = _text("label", 0, 0, self.y_label, "middle")
-            parts.append(f'<g transform="{turned}">{label}</g>')
-        return parts
+        turned = f"translate(13 {(TOP + self.bottom) / 2:.1f}) rotate(-90)"
+        across = _text("label", (self.left + RIGHT) / 2, self.height - 8, self.x_label, "middle")
+        up = _text("label", 0, 0, self.y_label, "middle")
+        return [across, f'<g transform="{turned}">{up}</g>']
 
 
 def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str = "") -> str:
@@ -181,7 +166,7 @@ def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str =
         x_label=x_label,
         height=TOP + BOTTOM + 24 * len(names),
         left=168,
-        y_ticks=[],
+        ticks="x",
     )
     chart.up = Axis(0.0, len(names), TOP, chart.bottom)
     for i, (name, value) in enumerate(zip(names, values)):

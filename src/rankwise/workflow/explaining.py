@@ -12,8 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
-from rankwise.learners.rank_boost import RankBoost, _ranks
+from rankwise.learners.rank_boost import RankBoost
 from rankwise.spaces.kernels import kernel_matrix
 from rankwise.workflow.ranking_data import Relation, numbered, sides_of
 from rankwise.workflow.trained_model import TrainedModel
@@ -61,10 +62,10 @@ def explain(model: TrainedModel, X: Any, a: int, b: int, qid: Any = None) -> Exp
     pair, values = _dense(prepared[[a, b]]), _dense(X[[a, b]])
     kind, names = "features", _feature_names(model)
     if isinstance(ranker, RankBoost):
-        amounts = np.zeros(pair.shape[1])
-        for rule, weight in zip(ranker.rankers_, ranker.weights_):
-            above = _ranks(pair, rule)
-            amounts[rule["feature"]] += weight * (above[0] - above[1])
+        rules, amounts = ranker.rankers_, np.zeros(pair.shape[1])
+        x = pair[:, rules["feature"]]
+        above = np.where(np.isnan(x), rules["missing"], x > rules["threshold"])
+        np.add.at(amounts, rules["feature"], ranker.weights_ * (above[0] - above[1]))
     elif hasattr(ranker, "coef_"):
         amounts = ranker.coef_ * (pair[0] - pair[1])
     else:
@@ -131,12 +132,9 @@ def importance(model: TrainedModel, X: Any = None, qid: Any = None) -> Importanc
     amounts = ranker.coef_
     if X is not None:
         X = model.prepared(X, qid)
-        if sparse.issparse(X):
-            square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-            mean = np.asarray(X.mean(axis=0)).ravel()
-            amounts = amounts * np.sqrt(np.maximum(square - mean**2, 0.0))
-        else:
-            amounts = amounts * X.std(axis=0)
+        is_sparse = sparse.issparse(X)
+        spread = np.sqrt(mean_variance_axis(X, axis=0)[1]) if is_sparse else X.std(axis=0)
+        amounts = amounts * spread
     return Importance("weights", amounts, _feature_names(model))
 
 
@@ -149,15 +147,11 @@ def support_names(model: TrainedModel) -> list[str]:
     support = model.training.get("support")
     if not support:
         return [f"training item {i + 1}" for i in model.ranker.basis_index_]
-    names = []
-    for i, name in enumerate(support["names"]):
-        about = []
-        if support["queries"] is not None:
-            about.append(f"query {support['queries'][i]}")
-        if support["scores"] is not None:
-            about.append(f"score {support['scores'][i]:g}")
-        names.append(f"{name} ({', '.join(about)})" if about else name)
-    return names
+    queries = [f"query {label}" for label in support["queries"] or ()]
+    scores = [f"score {score:g}" for score in support["scores"] or ()]
+    about = zip(*filter(None, (queries, scores)))
+    names = [f"{name} ({', '.join(known)})" for name, known in zip(support["names"], about)]
+    return names or support["names"]
 
 
 def _dense(X: Any) -> np.ndarray:

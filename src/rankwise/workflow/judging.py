@@ -27,7 +27,6 @@ NAMES = {
     "map": "MAP",
     "tau_b": "Kendall's τ_b",
 }
-JACKKNIFE_GROUPS = 40
 LARGEST_GRADE = 30
 """Scores are grades if they are integers from 0 to this number."""
 
@@ -45,6 +44,13 @@ class Measure:
     @property
     def name(self) -> str:
         return NAMES[self.key]
+
+    def cells(self, digits: int = 4) -> tuple[str, str]:
+        """The value and its interval (or the reason that there is none) as text."""
+        value = "–" if self.value is None else f"{self.value:.{digits}f}"
+        if self.low is None:
+            return value, self.reason
+        return value, f"{self.low:.{digits}f} to {self.high:.{digits}f}"
 
     def record(self) -> dict[str, Any]:
         return {name: value for name, value in asdict(self).items() if name != "key"}
@@ -83,8 +89,8 @@ class Judgement:
     def query_records(self) -> list[dict[str, Any]]:
         """The measures of each query as plain values."""
         rows = []
-        for number, label in enumerate(self.queries.labels):
-            row = {"query": str(label), "items": int(self.queries.sizes[number])}
+        for number, (label, size) in enumerate(zip(self.queries.labels, self.queries.sizes)):
+            row: dict[str, Any] = {"query": str(label), "items": int(size)}
             for key, values in self.by_query.items():
                 row[key] = None if np.isnan(values[number]) else float(values[number])
             rows.append(row)
@@ -158,7 +164,7 @@ def _absent(y: np.ndarray, relevant: float | None) -> dict[str, str]:
     if np.any(y < 0):
         absent["ndcg@10"] = "negative scores cannot be gains"
     if relevant is None:
-        absent["map"] = "--relevant must say which scores are relevant"
+        absent["map"] = "give --relevant, the lowest relevant score"
     elif not np.any(y >= relevant):
         absent["map"] = f"no item has a score of {relevant:g} or more"
     elif np.all(y >= relevant):
@@ -211,9 +217,8 @@ def _single(key: str, measure: Callable, y: np.ndarray, s: np.ndarray) -> Measur
 
 def _jackknife_error(measure: Callable, y: np.ndarray, s: np.ndarray) -> float | None:
     """The standard error of a measure, with the items left out in 40 random groups."""
-    groups = min(JACKKNIFE_GROUPS, len(y))
-    values = []
-    for part in np.array_split(np.random.default_rng(0).permutation(len(y)), groups):
+    values, order = [], np.random.default_rng(0).permutation(len(y))
+    for part in np.array_split(order, min(40, len(y))):
         rest = np.delete(np.arange(len(y)), part)
         with suppress(UndefinedMetric, ValueError):
             values.append(measure(y[rest], s[rest]))

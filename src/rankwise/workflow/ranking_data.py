@@ -51,14 +51,11 @@ class Items:
 
     def take(self, index: np.ndarray) -> Items:
         """The items at these row numbers, without preferences."""
-        return replace(
-            self,
-            X=self.X[index],
-            y=None if self.y is None else self.y[index],
-            qid=None if self.qid is None else self.qid[index],
-            names=self.names[index],
-            preferences=None,
-        )
+        taken: dict[str, Any] = {"preferences": None}
+        for name in ("X", "y", "qid", "names"):
+            value = getattr(self, name)
+            taken[name] = None if value is None else value[index]
+        return replace(self, **taken)
 
     def members(self, label: str) -> np.ndarray:
         """Row numbers of the query with this label."""

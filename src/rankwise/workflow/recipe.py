@@ -1,19 +1,36 @@
-"""A recipe: which learner to train and with which options, in the words of the command line."""
+"""Recipes: which learner to train and with which options, in the words of the command line.
+
+A LearningMethod is one learner that a recipe can name. It knows its estimator and how to build it,
+its losses, the options that it uses, and how its parameter is chosen. The options of the command,
+their help and their errors are derived from the table LEARNERS.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any
 
 import numpy as np
 from sklearn.metrics import pairwise_distances
 from sklearn.utils import check_random_state
 
+from rankwise.learners.conditional_ranker import ConditionalRanker
 from rankwise.learners.item_scaler import MISSING, SCALES
+from rankwise.learners.mprank import MPRank
+from rankwise.learners.rank_boost import RankBoost
+from rankwise.learners.rank_rls import RankRLS
+from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
+from rankwise.learners.rank_svm import RankSVM
+from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
+from rankwise.learners.rank_svm_cv import RankSVMCV
+from rankwise.learners.svrank import SVRank
 from rankwise.spaces.kernels import check_kernel
 from rankwise.validation import check_choice, check_positive
-from rankwise.workflow.learning_methods import LEARNERS, LearningMethod
+from rankwise.workflow import search
 
+KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
 """Kernels that have a width: the distance between items that they use, and its power."""
@@ -22,6 +39,86 @@ MEDIAN_OF = 1000
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, basis="auto" becomes a reduced set of BASIS items."""
 BASIS = 500
+
+
+@dataclass(frozen=True)
+class LearningMethod:
+    """One learner of the command."""
+
+    estimator: type
+    summary: str
+    losses: dict[str, dict[str, Any]]  # constructor arguments of each loss; the first is default
+    options: tuple[str, ...]  # the fields of Recipe that it uses, besides those that all use
+    choose: Callable[..., search.Fit]  # chooses the parameter by cross-validation
+    alphas: np.ndarray | None = None  # the candidates, if the recipe names none
+    parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
+    to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
+    takes_missing_values: bool = False  # nan is a value like others, and needs no filling
+    depends_on_scale: bool = True  # features of larger scale have more influence
+    learns_relations: bool = False  # learns from a Relation; the others learn from Items
+
+    def build(self, value: float, options: dict[str, Any]) -> Any:
+        """The unfitted estimator with this value of the parameter."""
+        return self.estimator(self.to_argument(value), **options)
+
+
+def _inverse(alpha: float) -> float:
+    return 1 / alpha
+
+
+LEARNERS: dict[str, LearningMethod] = {
+    "rank-rls": LearningMethod(
+        RankRLS,
+        "pairwise least squares; exact cross-validation in closed form",
+        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        partial(search.by_own_search, RankRLSCV, "auto"),
+        DEFAULT_ALPHAS,
+    ),
+    "rank-svm": LearningMethod(
+        RankSVM,
+        "pairwise hinge loss; for grades and noisy scores",
+        {name: {"loss": name} for name in ("hinge", "squared_hinge")},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        partial(search.by_own_search, RankSVMCV, search.REFITTED_FOLDS),
+        SVM_ALPHAS,
+    ),
+    "mprank": LearningMethod(
+        MPRank,
+        "keeps the size of score differences, not only their sign; alpha is 1/C",
+        {"squared": {"norm": 2}, "absolute": {"norm": 1}},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter"),
+        search.by_pairwise_loo,
+        to_argument=_inverse,
+    ),
+    "svrank": LearningMethod(
+        SVRank,
+        "as mprank, but deviations up to epsilon cost nothing; alpha is 1/C",
+        {"absolute": {"norm": 1}, "squared": {"norm": 2}},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "epsilon", "tol", "max_iter"),
+        search.by_refitting,
+        to_argument=_inverse,
+    ),
+    "rank-boost": LearningMethod(
+        RankBoost,
+        "boosted thresholds; takes missing values as they are, needs no scaling",
+        {"exponential": {}},
+        ("rounds", "cv"),
+        search.boosting_rounds,
+        parameter="rounds",
+        to_argument=int,
+        takes_missing_values=True,
+        depends_on_scale=False,
+    ),
+    "conditional": LearningMethod(
+        ConditionalRanker,
+        "relations between objects: edges or ratings, with features of the objects",
+        {name: {"objective": name} for name in ("ranking", "regression")},
+        ("alpha", *KERNEL_OPTIONS, "cv", "relation", "condition", "new", "max_iter"),
+        search.over_relation,
+        learns_relations=True,
+    ),
+}
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """Choosing the parameter of a learner by cross-validation: one function per way of choosing.
 
-Each function returns the model refitted on all data and a SearchPath, which says how every
+Each function returns the model refitted on all data with a SearchPath, which says how every
 candidate did. `options` are the constructor arguments of the learner except the parameter itself.
 """
 
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +53,11 @@ class SearchPath:
     by: str
     judged: str = CONCORDANCE
 
+    def __post_init__(self) -> None:
+        for name in ("value", "score", "score_se"):
+            if getattr(self, name) is not None:
+                setattr(self, name, np.asarray(getattr(self, name), dtype=float))
+
     @property
     def lower_is_better(self) -> bool:
         return self.judged == COST
@@ -63,6 +68,14 @@ class SearchPath:
         nearest = int(np.argmin(np.abs(self.value - self.chosen)))
         error = None if self.score_se is None else float(self.score_se[nearest])
         return float(self.score[nearest]), error
+
+    @property
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the score of the chosen candidate, if it has a standard error."""
+        score, error = self.at_chosen
+        if error is None or not np.isfinite(error):
+            return None
+        return score - 1.96 * error, score + 1.96 * error
 
     @property
     def needs_wider_grid(self) -> bool:
@@ -82,31 +95,35 @@ class SearchPath:
     @classmethod
     def from_record(cls, record: dict[str, Any] | None) -> SearchPath | None:
         """The path in a training record; None if the parameter was given, so nothing was chosen."""
-        if not record:
-            return None
-        arrays = {
-            name: None if record[name] is None else np.asarray(record[name], dtype=float)
-            for name in ("value", "score", "score_se")
-        }
-        return cls(**{**record, **arrays})
+        return cls(**record) if record else None
 
 
-Choice = tuple[Any, SearchPath]
+@dataclass
+class Fit:
+    """A fitted learner, how its parameter was chosen, and what preceded the fit.
+
+    `path` is None if the parameter was given; `found` holds the values found for "auto".
+    """
+
+    model: Any
+    path: SearchPath | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    scaler: Any = None
 
 
 def by_own_search(
     search: type, default_folds: str | int, recipe: Recipe, options: dict, items: Items
-) -> Choice:
+) -> Fit:
     """Alpha by RankRLSCV or RankSVMCV, which share work between candidates and folds."""
     cv = _folds(recipe, items, default_folds)
     alphas = recipe.candidates(recipe.method.alphas)
     model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
-    return model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items))
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items)))
 
 
-def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Choice:
+def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by MPRankCV: every pair left out in closed form, for the squared loss only."""
     if options["norm"] != 2 or recipe.cv != "auto":
         return by_refitting(recipe, options, items)
@@ -115,27 +132,24 @@ def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Choice:
     model = MPRankCV(Cs, **shared).fit(items.X, **items.supervision)
     alphas, costs = 1 / model.cv_results_["C"], model.cv_results_["cost"]
     by = "leaving every pair out, in closed form"
-    return model, SearchPath("alpha", alphas, costs, None, 1 / model.C_, by, COST)
+    return Fit(model, SearchPath("alpha", alphas, costs, None, 1 / model.C_, by, COST))
 
 
-def by_refitting(recipe: Recipe, options: dict, items: Items) -> Choice:
+def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by folds, with one fit per fold and candidate."""
     default = 10.0 ** np.arange(-4, 3)
     if options["norm"] == 1:
         default /= _deviation_within_queries(items) or 1.0
     alphas = np.sort(recipe.candidates(default))
     cv = _folds(recipe, items, REFITTED_FOLDS)
-    estimator = recipe.method.estimator
+    data, grid = (items.X, items.y, items.qid), {"alphas": 1 / alphas, "parameter": "C"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        grid = {"alphas": 1 / alphas, "parameter": "C"}
-        curve = regularisation_curve(
-            estimator(**options), items.X, items.y, items.qid, cv=cv, **grid
-        )
+        curve = regularisation_curve(recipe.method.estimator(**options), *data, cv=cv, **grid)
     chosen = float(alphas[::-1][int(np.argmax(curve.score[::-1]))])
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = _held_out_in_words(cv, items)
-    return model, SearchPath("alpha", alphas, curve.score, curve.score_se, chosen, by)
+    return Fit(model, SearchPath("alpha", alphas, curve.score, curve.score_se, chosen, by))
 
 
 def _deviation_within_queries(items: Items) -> float:
@@ -144,7 +158,7 @@ def _deviation_within_queries(items: Items) -> float:
     return float(np.sqrt(np.mean(centred**2)))
 
 
-def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Choice:
+def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Rounds by folds: one run of boosting per fold scores every number of rounds."""
     y, queries = checked_scores(items.y, items.qid)
     cv = _folds(recipe, items, REFITTED_FOLDS)
@@ -169,10 +183,10 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Choice:
     rounds = int(np.argmax(score > score.max() - 1e-12)) + 1
     model = build(rounds, options).fit(items.X, y, qid=items.qid)
     grid, by = np.arange(1.0, MOST_ROUNDS + 1), _held_out_in_words(cv, items)
-    return model, SearchPath("rounds", grid, score, error, float(rounds), by)
+    return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by))
 
 
-def over_preferences(recipe: Recipe, options: dict, items: Items) -> Choice:
+def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha by folds of the preferences: a preference is judged by a model that never saw it."""
     preferences: Any = items.preferences
     alphas = np.sort(recipe.candidates(recipe.method.alphas))
@@ -180,9 +194,9 @@ def over_preferences(recipe: Recipe, options: dict, items: Items) -> Choice:
     count = min(count, len(preferences))
     if count < 2:
         raise ValueError("choosing alpha needs two preferences or more: give --alpha a value.")
-    folds = KFold(count, shuffle=True, random_state=recipe.seed).split(preferences.winner)
     values = []
-    for train, test in folds:
+    folds = KFold(count, shuffle=True, random_state=recipe.seed)
+    for train, test in folds.split(preferences.winner):
         learn, judge = (_some(preferences, rows, len(items)) for rows in (train, test))
         path = _predictions_along(alphas, recipe, options, items.X, learn)
         values.append([1 - preference_error(judge, scores) for scores in path])
@@ -191,7 +205,7 @@ def over_preferences(recipe: Recipe, options: dict, items: Items) -> Choice:
     chosen = float(alphas[mean >= mean.max() - 1e-12].max())
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = f"{count} folds of the preferences"
-    return model, SearchPath("alpha", alphas, mean, error, chosen, by, PREFERENCES)
+    return Fit(model, SearchPath("alpha", alphas, mean, error, chosen, by, PREFERENCES))
 
 
 def _some(preferences: Preferences, rows: np.ndarray, m: int) -> Preferences:
@@ -215,21 +229,19 @@ def _predictions_along(
         yield model.predict(X)
 
 
-def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Choice:
+def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
     """Alpha by holding out what will be new in prediction: rows, columns, both, or edges."""
     setting = recipe.new or f"{recipe.condition}s"
-    search = ConditionalRankerCV(
-        recipe.method.estimator(**options),
-        alphas=None if recipe.alpha == "auto" else recipe.candidates(()),
-        setting=setting,
-        cv=recipe.cv,
-        random_state=recipe.seed,
-    ).fit(relation.nodes, relation.y, edges=relation.edges)
+    alphas = None if recipe.alpha == "auto" else recipe.candidates(())
+    folds = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
+    search = ConditionalRankerCV(recipe.method.estimator(**options), alphas=alphas, **folds)
+    search.fit(relation.nodes, relation.y, edges=relation.edges)
     results = search.cv_results_
     order = np.argsort(results["alpha"])
     alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
     by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
-    return search.best_estimator_, SearchPath("alpha", alphas, score, error, search.alpha_, by)
+    path = SearchPath("alpha", alphas, score, error, search.alpha_, by)
+    return Fit(search.best_estimator_, path)
 
 
 def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:

@@ -1,15 +1,38 @@
-"""The model that `rankwise train` writes."""
+"""The model that `rankwise train` writes, and the record of its training."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import importlib.metadata
+import platform
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypedDict
 
+import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
 
 if TYPE_CHECKING:
-    import numpy as np
+    from rankwise.workflow.recipe import Recipe
+    from rankwise.workflow.search import Fit
 
-    from rankwise.workflow.training_record import TrainingRecord
+
+class TrainingRecord(TypedDict, total=False):
+    """How a model was trained, in plain values. Files of older versions may lack fields."""
+
+    recipe: dict[str, Any]  # as it was given: Recipe.record()
+    found: dict[str, Any]  # the values found for "auto": gamma, basis
+    path: dict[str, Any] | None  # SearchPath.record(); None if the parameter was given
+    trained: dict[str, Any]  # the data: source, summary and counts
+    seconds: float
+    created: str
+    versions: dict[str, str]
+    features: list[str]  # names of the features, in the order of the columns of X
+    support: dict[str, Any] | None  # kernels: names, queries and scores of the basis items
+    node_features: list[list[str]]  # relations: features of row and of column objects
+    node_names: list[list[str]]  # relations: names of row and of column objects
+    reading: dict[str, Any] | None  # command: format and columns of the data file
+    command: list[str]  # command: the words of the command that trained the model
 
 
 class TrainedModel(BaseEstimator):
@@ -39,13 +62,47 @@ class TrainedModel(BaseEstimator):
         """The record; without fields if there is none."""
         return self.record if self.record is not None else {}
 
-    def prepared(self, X, qid=None) -> Any:
+    def prepared(self, X, qid=None):
         """The items scaled, as the ranker sees them."""
         return X if self.scaler is None else self.scaler.transform(X, qid)
 
-    def predict(self, X, qid=None) -> np.ndarray:
+    def predict(self, X, qid=None):
         """Scores of the items X, higher is better; qid matters if items are scaled by query."""
         return self.ranker.predict(self.prepared(X, qid))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.ranker is not None
+
+
+def new_record(recipe: Recipe, fit: Fit, started: float, trained: dict[str, Any]) -> TrainingRecord:
+    """The record of a training run that began at `started`, a value of time.perf_counter()."""
+    return {
+        "recipe": recipe.record(),
+        "found": fit.found,
+        "path": None if fit.path is None else fit.path.record(),
+        "trained": trained,
+        "seconds": time.perf_counter() - started,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "rankwise": importlib.metadata.version("rankwise"),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }
+
+
+def support_record(model: Any, names: Any = None, qid: Any = None, y: Any = None) -> dict | None:
+    """The basis items of a kernel model: their names, and queries and scores where known.
+
+    `names`, `qid` and `y` are those of all training items; without names, rows are numbered. The
+    result is None if the model has no basis.
+    """
+    if getattr(model, "dual_coef_", None) is None or not hasattr(model, "basis_index_"):
+        return None
+    index = model.basis_index_
+    return {
+        "names": [f"row {i + 1}" if names is None else str(names[i]) for i in index],
+        "queries": None if qid is None else [str(label) for label in qid[index]],
+        "scores": None if y is None else [float(score) for score in y[index]],
+    }

@@ -17,8 +17,8 @@ from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training_record import Fit, new_record, support_record
+from rankwise.workflow.search import Fit
+from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 
 
 def train(recipe: Recipe, data: Any) -> TrainedModel:
@@ -48,8 +48,7 @@ def _fit_items(recipe: Recipe, items: Items) -> Fit:
         model = recipe.method.build(recipe.value, options).fit(items.X, **items.supervision)
         return Fit(model, None, found, scaler)
     choose = recipe.method.choose if items.preferences is None else search.over_preferences
-    model, path = choose(recipe, options, items)
-    return Fit(model, path, found, scaler)
+    return replace(choose(recipe, options, items), found=found, scaler=scaler)
 
 
 def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
@@ -68,12 +67,12 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
 
 def _fit_relation(recipe: Recipe, relation: Relation) -> Fit:
     if relation.y is None:
-        raise ValueError(f"{relation.source} holds no values of its edges to learn from.")
+        raise ValueError(f"{relation.source}: every edge needs a value, as the third column.")
     if recipe.scale != "none":
         raise ValueError("conditional takes the features of objects as they are: omit --scale.")
     options, found = recipe.arguments(len(relation.rows), relation.rows.X)
     if recipe.searches:
-        return Fit(*recipe.method.choose(recipe, options, relation), found)
+        return replace(recipe.method.choose(recipe, options, relation), found=found)
     model = recipe.method.build(recipe.value, options)
     return Fit(model.fit(relation.nodes, relation.y, edges=relation.edges), None, found)
 
@@ -91,9 +90,7 @@ def interruptions_raised() -> Iterator[None]:
         text = str(warning.message)
         if issubclass(warning.category, ConvergenceWarning) and "was interrupted" in text:
             iterations = re.search(r"after (\d+) iterations", text)
-            way_out = ""
-            if iterations:
-                way_out = f" --max-iter {iterations.group(1)} would write this model."
+            way_out = f" --max-iter {iterations[1]} would write this model." if iterations else ""
             raise KeyboardInterrupt(f"{text.split(';')[0]}.{way_out}")
     for warning in seen:
         warnings.warn_explicit(warning.message, warning.category, warning.filename, warning.lineno)
