@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -16,7 +16,7 @@ from rankwise.cli.data_options import COLUMNS, DataOptions
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, EQUAL
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import Fit, SearchPath
+from rankwise.workflow.search import Fit, SearchPath, set_coefficients
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 from rankwise.workflow.training import interruptions_raised
 
@@ -101,7 +101,7 @@ def _connected(where: str | int) -> Iterator[Any]:
 
 
 @contextmanager
-def _progress(report: Callable[[str], None] | None, what: str) -> Iterator[None]:
+def _progress(report: Any, what: str) -> Iterator[None]:
     """Report the finished tasks of every round trip, if a terminal shows them."""
     from distributed.diagnostics.progressbar import TextProgressBar
 
@@ -113,13 +113,13 @@ def _progress(report: Callable[[str], None] | None, what: str) -> Iterator[None]
     trips: list[str] = []
 
     class Bar(TextProgressBar):
-        def _draw_bar(self, remaining, all, **_):
+        def _draw_bar(self, remaining: int, all: int, **_: Any) -> None:
             report(f"{what}, round trip {len(trips)}: {all - remaining} of {all} tasks")
 
-        def _draw_stop(self, **_):
+        def _draw_stop(self, **_: Any) -> None:
             pass
 
-    def watch(future):
+    def watch(future: Any) -> None:
         trips.append(future.key)
         report(f"{what}, round trip {len(trips)}")
         if len(trips) > 3:  # an iterative solver makes many short ones
@@ -175,7 +175,6 @@ def _fitted(recipe: Recipe, data: Any) -> Fit:
     model = estimator(float(alphas[-1]), **options).fit(data.X, data.y, qid=data.qid)
     table = model.leave_query_out_scores(alphas)
     best = float(alphas[table["score"] >= table["score"].max() - EQUAL].max())
-    model.set_params(alpha=best)
-    model._set_model(model._solve_path([best])[0])
+    set_coefficients(model.set_params(alpha=best), model.path([best])[0])
     scores = (table["score"], table["score_se"])
     return Fit(model, SearchPath("alpha", alphas, *scores, best, "leave-query-out"), found)

@@ -90,7 +90,7 @@ def _table(
     columns: Columns, files: DataOptions, features: list[str] | None, scores: bool
 ) -> tuple[Items, DataOptions]:
     is_new = features is None
-    files = files.found_in(columns.name, columns.values, required=is_new)
+    files = files.found_in(columns.name, list(columns.values), required=is_new)
     if is_new and scores:
         require_target(files, columns.name, columns.values)
     for ignored in files.ignore if is_new else ():

@@ -6,7 +6,7 @@ features, kept in the model's record, and passed to the field of Items that the 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import wraps
 from typing import Any
@@ -46,13 +46,12 @@ class ColumnOption:
     item_field: str
     values: Callable[[Columns, str], np.ndarray]
 
-    def find(self, table: str, columns: Iterable[str], given: str | None, required: bool = True):
+    def find(self, table: str, columns: list[str], given: str | None, required: bool) -> str | None:
         """The column that was given, or one with a usual name, or None.
 
         A given column that is absent is an error, unless it is not required: a model remembers
         its columns, and new data need not have all of them.
         """
-        columns = list(columns)
         if given is None:
             lower = {column.lower(): column for column in reversed(columns)}
             return next((lower[name] for name in self.usual if name in lower), None)
@@ -95,7 +94,7 @@ class DataOptions:
         columns = {role: self.columns[role] or past.get(role) for role in COLUMNS}
         return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
 
-    def found_in(self, table: str, names: Iterable[str], required: bool = True) -> DataOptions:
+    def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
         """The options for a table with these columns, in which usual names are recognised."""
         columns = {
             role: column.find(table, names, self.columns[role], required)
@@ -112,7 +111,7 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
-        def bundled(*args, **options):
+        def bundled(*args: Any, **options: Any) -> Any:
             columns = {role: options.pop(role) for role in COLUMNS}
             others = {name: options.pop(name) for name in ("format", "ignore", *FILES)}
             return command(*args, files=DataOptions(columns=columns, **others), **options)

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
+from typing import Any
 
 import click
 import numpy as np
@@ -45,7 +46,7 @@ def applies_model(query: str = COLUMNS["query"].option) -> Callable:
         @click.argument("data")
         @data_options(query)
         @wraps(command)
-        def bundled(model: str, data: str, files: DataOptions, **options):
+        def bundled(model: str, data: str, files: DataOptions, **options: Any) -> Any:
             return command(ModelAndData(model, data, files), **options)
 
         return bundled

@@ -114,10 +114,9 @@ def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
     return gaussian_kde(values)(x)
 
 
-def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
-    """Ranking error of each query, largest first."""
-    order = np.argsort(-errors, kind="stable")
-    q = len(order)
+def errors_by_query(errors: np.ndarray, labels: np.ndarray) -> str:
+    """Ranking error of each query; the errors must be sorted, largest first."""
+    q, mean = len(errors), float(errors.mean())
     chart = Chart(
         "Ranking error by query, worst first",
         (0.0, float(q)),
@@ -127,13 +126,12 @@ def errors_by_query(errors: np.ndarray, labels: list[str], mean: float) -> str:
         ticks="y",
     )
     if q <= 300:
-        for position, i in enumerate(order):
-            hint = f"query {labels[i]}: {errors[i]:.3f}"
-            style = "b" if errors[i] > 0.5 else "a"
-            chart.bar((position + 0.1, position + 0.9), (0.0, errors[i]), hint, style)
+        for i, (label, error) in enumerate(zip(labels, errors)):
+            style = "b" if error > 0.5 else "a"
+            chart.bar((i + 0.1, i + 0.9), (0.0, error), f"query {label}: {error:.3f}", style)
     else:
         x = np.linspace(0, q - 1, 300)
-        curve = np.interp(x, np.arange(q), errors[order])
+        curve = np.interp(x, np.arange(q), errors)
         chart.band(x + 0.5, np.zeros(len(x)), curve).line(x + 0.5, curve)
     chart.rule(y=mean, label=f"mean {mean:.3f}")
     if errors.max() > 0.5:

@@ -148,10 +148,9 @@ def scores(y: np.ndarray, s: np.ndarray, queries: Queries) -> str:
 
 def by_query(judgement: Judgement) -> str:
     errors = judgement.by_query["ranking_error"]
-    judged = np.flatnonzero(~np.isnan(errors))
-    labels = [str(label) for label in judgement.queries.labels[judged]]
-    svg = charts.errors_by_query(errors[judged], labels, float(errors[judged].mean()))
-    skipped = len(errors) - len(judged)
+    order = judgement.worst_first()
+    svg = charts.errors_by_query(errors[order], judgement.queries.labels[order])
+    skipped = len(errors) - len(order)
     note = f" {skipped} queries have no two items of different score." if skipped else ""
     caption = f"Share of pairs in the wrong order; a random order has ½.{note}"
     return section("Error by query", figure(svg, caption))

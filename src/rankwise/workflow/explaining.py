@@ -91,8 +91,9 @@ def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Ex
     spaces, domains = (ranker._rows, ranker._columns), relation.domains
     condition = domains[given].X[relation.edges[[a], given]]
     pair = domains[ranked].X[relation.edges[[a, b], ranked]]
-    coefficients = ranker._coefficients if given == 0 else ranker._coefficients.T
-    direction = spaces[given].represent(condition)[0] @ coefficients
+    coefficients = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
+    oriented = coefficients if given == 0 else coefficients.T
+    direction = spaces[given].represent(condition)[0] @ oriented
     represented = spaces[ranked].represent(pair)
     kind, names = "features", domains[ranked].features
     if not spaces[ranked].through_features:

@@ -223,10 +223,14 @@ def _predictions_along(
             yield model.set_params(alpha=alpha).fit(X, preferences=preferences).predict(X)
         return
     model.fit(X, preferences=preferences)
-    name = "coef_" if hasattr(model, "coef_") else "dual_coef_"
     for coefficients in model.path(alphas):
-        setattr(model, name, coefficients)
-        yield model.predict(X)
+        yield set_coefficients(model, coefficients).predict(X)
+
+
+def set_coefficients(model: Any, coefficients: np.ndarray) -> Any:
+    """Replace the coefficients of a fitted model by those of another alpha, from its path."""
+    setattr(model, "coef_" if hasattr(model, "coef_") else "dual_coef_", coefficients)
+    return model
 
 
 def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:

@@ -45,12 +45,12 @@ class TrainedModel(BaseEstimator):
     record : dict of plain values, a TrainingRecord
     """
 
-    def __init__(self, ranker=None, scaler=None, record=None):
+    def __init__(self, ranker: Any = None, scaler: Any = None, record: Any = None):
         self.ranker = ranker
         self.scaler = scaler
         self.record = record
 
-    def fit(self, X, y, *, qid=None) -> TrainedModel:
+    def fit(self, X: Any, y: Any, *, qid: Any = None) -> TrainedModel:
         """Fit scaler and ranker to other data, with the same parameters; the record stays."""
         if self.scaler is not None:
             X = self.scaler.fit_transform(X, qid=qid)
@@ -62,11 +62,11 @@ class TrainedModel(BaseEstimator):
         """The record; without fields if there is none."""
         return self.record if self.record is not None else {}
 
-    def prepared(self, X, qid=None):
+    def prepared(self, X: Any, qid: Any = None) -> Any:
         """The items scaled, as the ranker sees them."""
         return X if self.scaler is None else self.scaler.transform(X, qid)
 
-    def predict(self, X, qid=None):
+    def predict(self, X: Any, qid: Any = None) -> np.ndarray:
         """Scores of the items X, higher is better; qid matters if items are scaled by query."""
         return self.ranker.predict(self.prepared(X, qid))
 
