@@ -106,12 +106,12 @@ def train(
         model, found = train_on_cluster(where, data, recipe, files, quiet)
     else:
         with working("reading"):
-            told, found = training_data(data, recipe, files)
+            examples, found = training_data(data, recipe, files)
         if not quiet:
-            say(f"{told.source}: {told.describe()}.")
-            hint_at_scaling(told, recipe)
+            say(f"{examples.source}: {examples.describe()}.")
+            hint_at_scaling(examples, recipe)
         with working(f"training {learner}"):
-            model = train_model(recipe, told)
+            model = train_model(recipe, examples)
     model.record["reading"] = None if found is None else found.record()
     model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
     write_model(model, output)

@@ -66,10 +66,8 @@ def tiles(judgement: Judgement) -> str:
 
 
 def _facts(rows: list[tuple[str, str]]) -> str:
-    cells = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows
-    )
-    return f'<table class="facts"><tbody>{cells}</tbody></table>'
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f'<table class="facts"><tbody>{"".join(cells)}</tbody></table>'
 
 
 def what_was_trained(model: TrainedModel, items: Items) -> str:
@@ -91,8 +89,7 @@ def what_was_trained(model: TrainedModel, items: Items) -> str:
     chosen = f"{parameter} {recipe.get(parameter, '–')}, as given"
     if path:
         chosen = f"{path['parameter']} {path['chosen']:.6g}, by {path['by']}"
-    rows.append(("Regularisation", chosen))
-    rows.append(("Scaling", _scaling(recipe)))
+    rows += [("Regularisation", chosen), ("Scaling", _scaling(recipe))]
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     if "seconds" in record:
@@ -115,10 +112,9 @@ def _scaling(recipe: dict[str, Any]) -> str:
 def chosen_by(path: SearchPath) -> str:
     score, error = path.at_chosen
     caption = f"{len(path.value)} candidates judged by {escape(path.by)}; the chosen one has "
-    caption += f"{score:.4f}"
+    caption += f"{score:.4f}."
     if error is not None:
-        caption += f" ± {error:.4f} (standard error)"
-    caption += "." if path.score_se is None else ". The band is a 95% interval."
+        caption = caption[:-1] + f" ± {error:.4f} (standard error). The band is a 95% interval."
     caption += " Lower is better." if path.lower_is_better else ""
     if path.needs_wider_grid:
         caption += (

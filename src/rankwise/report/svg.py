@@ -19,6 +19,7 @@ _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 def number(value: float) -> str:
     """A short label: 0.25, 12, 1.5e-05, 120k."""
+    value = value or 0.0  # not -0.0
     size = abs(value)
     if size >= 1e6 or size < 1e-4:
         return f"{value:.2g}"
@@ -152,7 +153,8 @@ class Chart:
         turned = f"translate(13 {(TOP + self.bottom) / 2:.1f}) rotate(-90)"
         across = _text("label", (self.left + RIGHT) / 2, self.height - 8, self.x_label, "middle")
         up = _text("label", 0, 0, self.y_label, "middle")
-        return [across, f'<g transform="{turned}">{up}</g>']
+        parts = ((across, self.x_label), (f'<g transform="{turned}">{up}</g>', self.y_label))
+        return [part for part, label in parts if label]
 
 
 def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str = "") -> str:
