@@ -43,3 +43,8 @@ def write_letor(path: Path, *, q=12, seed=0) -> Path:
         lines.append(f"{y[i]} qid:{qid[i][1:]} {features} #docid = D{i} inc = 1")
     path.write_text("\n".join(lines) + "\n")
     return path
+
+
+def scores(text: str) -> np.ndarray:
+    """The scores that predict printed."""
+    return np.array([float(line) for line in text.split()])

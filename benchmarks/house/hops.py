@@ -1,6 +1,6 @@
 """How far a fit travels through the package: files entered, and calls from one file to another.
 
-    python -m benchmarks.house.hops
+python -m benchmarks.house.hops
 """
 
 from __future__ import annotations

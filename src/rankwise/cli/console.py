@@ -1,38 +1,41 @@
-"""What goes to the terminal, and files that are there whole or not at all."""
+"""What the user sees: tables, messages, errors as one line, exit codes; and files of results."""
 
 from __future__ import annotations
 
 import os
 import sys
 import warnings
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import click
 from rich.console import Console
 from rich.table import Table
 
-from rankwise.cli.failures import Mistake
 from rankwise.io.atomic import write_atomically
 
+MISTAKE, INTERRUPTED = 2, 130
 WIDE = 240
+"""Characters per line where no terminal sets a width."""
 
 
 def stdout() -> Console:
-    """Results: as wide as they need to be where no terminal sets a width."""
+    """A console for results; if no terminal sets the width, lines are as long as needed."""
     return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
 
 
-def say(words: str) -> None:
-    """A line for the person, on standard error, where it does not mix with results."""
-    click.echo(words, err=True)
+def say(message: str) -> None:
+    """Print a message on standard error, where it does not mix with results."""
+    click.echo(message, err=True)
 
 
 @contextmanager
-def working(what: str):
-    """A spinner with the time passed, on a terminal only; warnings as one line each.
+def working(what: str) -> Iterator[Callable[[str], None] | None]:
+    """On a terminal, show a spinner with the elapsed time; print each warning as one line.
 
-    Gives a function that changes the words beside the spinner, None without a terminal.
+    Yields a function that changes the text beside the spinner, or None without a terminal.
     """
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
@@ -45,19 +48,18 @@ def working(what: str):
                 columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
                 with Progress(*columns, console=console, transient=True) as progress:
                     task = progress.add_task(what, total=None)
-                    yield lambda words: progress.update(task, description=words)
+                    yield lambda text: progress.update(task, description=text)
             else:
                 yield None
         finally:
-            shown = dict.fromkeys(str(warning.message) for warning in caught)
-            for message in shown:
+            for message in dict.fromkeys(str(warning.message) for warning in caught):
                 say(f"Note: {message}")
 
 
-def check_writable(path: str) -> str:
-    """An output that can be written, before the long work starts; "-" is standard output."""
+def check_writable(path: str) -> None:
+    """Raise an error if the output cannot be written, before the long work starts."""
     if path == "-":
-        return path
+        return
     target = Path(path)
     if target.is_dir():
         raise Mistake(f"{path} is a folder: name a file to write.")
@@ -66,11 +68,10 @@ def check_writable(path: str) -> str:
         raise Mistake(f"{path}: the folder {folder} does not exist.")
     if not os.access(folder, os.W_OK) or (target.exists() and not os.access(target, os.W_OK)):
         raise Mistake(f"{path}: no permission to write there.")
-    return path
 
 
 def write_text(path: str, text: str) -> None:
-    """The whole text to a file at once, or to standard output for "-"."""
+    """Write the text to a file in one step, or to standard output for "-"."""
     if path == "-":
         sys.stdout.write(text)
         sys.stdout.flush()
@@ -79,8 +80,61 @@ def write_text(path: str, text: str) -> None:
 
 
 def table(*columns: str, right: tuple[int, ...] = ()) -> Table:
-    """A plain table; `right` numbers the columns of figures."""
-    made = Table(box=None, pad_edge=False, header_style="bold")
-    for place, name in enumerate(columns):
-        made.add_column(name, justify="right" if place in right else "left")
-    return made
+    """A table without lines; the columns with the numbers `right` are aligned to the right."""
+    empty = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(columns):
+        empty.add_column(name, justify="right" if number in right else "left")
+    return empty
+
+
+class Mistake(click.ClickException):
+    """An error that the user can correct; exit code 2."""
+
+    exit_code = MISTAKE
+
+    def show(self, file: Any = None) -> None:
+        click.echo(f"Error: {self.format_message()}", err=True)
+
+
+class Commands(click.Group):
+    """The group of commands, which turns errors into one line.
+
+    RANKWISE_TRACEBACK=1 shows where an error came from.
+    """
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """In the order in which they are used, not of the alphabet."""
+        return list(self.commands)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            detail = f" {error}" if str(error) else ""
+            click.echo(f"Interrupted: nothing was written.{detail}", err=True)
+            leave(INTERRUPTED, ctx)
+        except BrokenPipeError:
+            raise
+        except (ValueError, OSError, MemoryError, ImportError) as error:
+            if os.environ.get("RANKWISE_TRACEBACK"):
+                raise
+            raise Mistake(_in_words(error)) from error
+
+
+def leave(code: int, ctx: click.Context) -> None:
+    """End the process at once, so that no thread and no exit handler can delay it."""
+    program = os.path.basename(sys.argv[0])
+    if program not in ("rankwise", "rankwise.exe", "__main__.py"):  # another program calls main
+        ctx.exit(code)
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def _in_words(error: BaseException) -> str:
+    if isinstance(error, OSError) and error.strerror:
+        file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+        return f"{file}{error.strerror}"
+    if isinstance(error, MemoryError):
+        return str(error) or "not enough memory: use fewer items, or --basis."
+    return str(error) or type(error).__name__

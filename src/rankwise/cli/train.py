@@ -3,39 +3,38 @@
 from __future__ import annotations
 
 import sys
+from typing import Any
 
 import click
 import numpy as np
 
-from rankwise.cli.cluster import train_on_cluster
-from rankwise.cli.console import check_writable, say, working
-from rankwise.cli.failures import Mistake
-from rankwise.cli.inputs import read_items, read_nodes, read_preferences, read_ratings
-from rankwise.cli.models import read_relation_files, taken_files
-from rankwise.cli.options import (
-    given_options,
-    learners_help,
-    reading_options,
-    recipe_options,
-    relation_options,
-    taken_reading,
-    taken_recipe,
-)
-from rankwise.learners.item_scaler import _mean_and_deviation
-from rankwise.workflow.items import Items
+from rankwise.cli.cluster_training import train_on_cluster
+from rankwise.cli.console import Mistake, check_writable, say, working
+from rankwise.cli.data_files import training_data
+from rankwise.cli.data_options import FILES, DataOptions, data_options
+from rankwise.cli.model_files import write_model
+from rankwise.cli.recipe_options import given_options, recipe_option, recipe_options, taken_recipe
+from rankwise.learners.item_scaler import ItemScaler
+from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import path_of
 from rankwise.workflow.training import train as train_model
 
 UNEVEN = 1000.0
-"""Features whose deviations differ by more than this get a hint at --scale."""
+"""If the deviations of two features differ by more than this factor, --scale is suggested."""
 
 
-@click.command(
-    epilog=learners_help(),
-    short_help="Learn a model from DATA, alpha by exact cross-validation.",
-)
+def _learners_help() -> str:
+    """The table of learners and their losses."""
+    lines = ["\b", "Learners:"]
+    for name, method in LEARNERS.items():
+        lines.append(f"  {name:<12} {method.summary}")
+        lines.append(f"  {'':<12} loss: {', '.join(method.losses)}")
+    return "\n".join(lines)
+
+
+@click.command(epilog=_learners_help(), short_help="Learn a model from DATA.")
 @click.argument("data")
 @click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
 @click.option(
@@ -43,35 +42,40 @@ UNEVEN = 1000.0
     type=click.Choice(list(LEARNERS)),
     default="rank-rls",
     show_default=True,
-    help="What learns (see below).",
+    help="The learner (see below).",
 )
 @recipe_options
-@reading_options
-@relation_options
-@click.option(
+@data_options()
+@recipe_option(
     "--relation",
-    type=click.Choice(["general", "symmetric", "reciprocal"]),
-    default="general",
-    help="conditional: what is known of the relation.",
+    "conditional: the property that the relation is known to have.",
+    *("general", "symmetric", "reciprocal"),
 )
-@click.option(
-    "--condition",
-    type=click.Choice(["row", "column"]),
-    default="row",
-    help="conditional: rank columns for each row, or the reverse.",
+@recipe_option(
+    "--condition", "conditional: rank columns per row, or rows per column.", "row", "column"
 )
-@click.option(
+@recipe_option(
     "--new",
-    type=click.Choice(["edges", "rows", "columns", "both"]),
-    help="conditional: what will be new when predicting; the default is new conditions.",
+    "conditional: what will be new when predicting; default: new conditions.",
+    *("edges", "rows", "columns", "both"),
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Train on this Dask cluster (docs/dask.md).")
 @click.option(
-    "--workers", type=click.IntRange(1), help="Train on so many Dask workers of this machine."
+    "--workers", type=click.IntRange(1), help="Train on this many Dask workers on this machine."
 )
-@click.option("-q", "--quiet", is_flag=True, help="Say nothing but errors.")
+@click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors.")
 @click.pass_context
-def train(ctx, data, output, learner, quiet, scheduler, workers, **options):
+def train(
+    ctx: click.Context,
+    data: str,
+    output: str,
+    learner: str,
+    files: DataOptions,
+    quiet: bool,
+    scheduler: str | None,
+    workers: int | None,
+    **options: Any,
+) -> None:
     """Learn to rank the items of DATA and write the model to MODEL.
 
     \b
@@ -86,131 +90,81 @@ def train(ctx, data, output, learner, quiet, scheduler, workers, **options):
 
     DATA is LETOR/SVMlight, CSV, TSV or Parquet, compressed or not, or "-". In tables the score
     column is --target (or called score, label, target, ...), queries are --query (or qid, query).
-    The old MODEL stays as it is until the new one is complete.
+    An existing MODEL is replaced only when the new one is complete.
     """
-    given = given_options(ctx)
-    reading, files = taken_reading(options), taken_files(options)
-    recipe = taken_recipe(options, learner, given)
+    recipe = taken_recipe(options, learner, given_options(ctx))
     check_writable(output)
     if output == "-" and sys.stdout.isatty():
-        raise Mistake("a model is not for a terminal: give -o a file, or pipe it on.")
+        raise Mistake("a model cannot be shown on a terminal: give -o a file, or use a pipe.")
+    found: DataOptions | None
     if scheduler is not None or workers is not None:
         if scheduler is not None and workers is not None:
-            raise Mistake("--scheduler names a cluster, --workers makes one: give one of them.")
-        if any(files.values()):
+            raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
+        if any(getattr(files, name) for name in FILES):
             raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
-        model, reading = train_on_cluster(data, recipe, reading, scheduler, workers, quiet)
-        return finish(model, reading, output, quiet)
-    with working("reading"):
-        told, reading = training_data(data, recipe, reading, files)
-    if not quiet:
-        say(f"{told.source}: {told.describe()}.")
-        hint_at_scaling(told, recipe)
-    with working(f"training {learner}"):
-        model = train_model(recipe, told)
-    if recipe.learner == "conditional":
-        sides = (told.rows, told.column_items)
-        model.record["node_features"] = [list(side.features) for side in sides]
-        model.record["node_names"] = [[str(name) for name in side.names] for side in sides]
-    return finish(model, reading, output, quiet)
-
-
-def finish(model: TrainedModel, reading, output: str, quiet: bool) -> None:
-    """Complete the record, write the model, say how it fared."""
-    model.record["reading"] = None if reading is None else reading.record()
-    model.record["command"] = ["rankwise", *_arguments()]
+        where: Any = workers if scheduler is None else scheduler
+        model, found = train_on_cluster(where, data, recipe, files, quiet)
+    else:
+        with working("reading"):
+            examples, found = training_data(data, recipe, files)
+        if not quiet:
+            say(f"{examples.source}: {examples.describe()}.")
+            hint_at_scaling(examples, recipe)
+        with working(f"training {learner}"):
+            model = train_model(recipe, examples)
+    model.record["reading"] = None if found is None else found.record()
+    model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
     write_model(model, output)
     if not quiet:
         say(summary(model))
         say(f"Wrote {output}." if output != "-" else "Wrote the model to standard output.")
 
 
-def training_data(path: str, recipe: Recipe, reading, files: dict):
-    """Items or a relation, from whichever files were named; and the columns that were found."""
-    if recipe.learner == "conditional":
-        return read_relation_files(path, files, need_values=True), None
-    if any(files[name] for name in ("nodes", "row_nodes", "column_nodes")):
-        raise Mistake("nodes are for --learner conditional; for ratings give --items.")
-    if files["objects"]:
-        return read_ratings(path, read_nodes(files["objects"])), None
-    if files["preferences"]:
-        if "preferences" not in recipe.table.options:
-            raise Mistake(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
-        items, reading = read_items(path, reading, scores=False)
-        return read_preferences(files["preferences"], items), reading
-    items, reading = read_items(path, reading)
-    if items.y is None:
-        raise Mistake(f"{items.source} holds no scores to learn from: give --target.")
-    return items, reading
-
-
-def hint_at_scaling(told, recipe: Recipe) -> None:
-    uses_size = recipe.learner not in ("rank-boost", "conditional") and recipe.scale == "none"
-    if not uses_size or not isinstance(told, Items):
+def hint_at_scaling(data: Any, recipe: Recipe) -> None:
+    """Suggest --scale if features of very different scale are used as they are."""
+    if not recipe.method.depends_on_scale or recipe.scale != "none" or not isinstance(data, Items):
         return
-    _, deviation = _mean_and_deviation(told.X)
-    positive = deviation[(deviation > 0) & np.isfinite(deviation)]
-    if len(positive) > 1 and positive.max() > UNEVEN * positive.min():
-        widest = told.features[int(np.argmax(np.where(np.isfinite(deviation), deviation, 0)))]
+    deviation = ItemScaler(missing="keep").fit(data.X).deviation_
+    ratio = deviation.max() / deviation.min()
+    if ratio > UNEVEN:
+        widest = data.features[int(np.argmax(deviation))]
         say(
-            f"Hint: features differ in scale by {positive.max() / positive.min():.1g} "
-            f"({widest!r} is the widest); --scale standard puts them on one footing."
+            f"Hint: features differ in scale by {ratio:.1g} ({widest!r} has the largest); --scale "
+            "standard gives all of them the same."
         )
 
 
-def write_model(model: TrainedModel, output: str) -> None:
-    from rankwise import save
-
-    if output != "-":
-        save(model, output)
-        return
-    import tempfile
-    from pathlib import Path
-
-    with tempfile.TemporaryDirectory() as folder:
-        scratch = Path(folder) / "model.rw"
-        save(model, scratch)
-        sys.stdout.buffer.write(scratch.read_bytes())
-        sys.stdout.buffer.flush()
-
-
 def summary(model: TrainedModel) -> str:
-    """What was chosen and how it fared, in one or two lines."""
-    record, path = model.record, path_of(model)
+    """What was chosen and its held-out score, in one or two lines."""
+    record = model.training
+    path = SearchPath.from_record(record["path"])
     found = "".join(f", {name} {value:.4g}" for name, value in record["found"].items())
-    seconds = f"{record['seconds']:.1f} s"
+    name, seconds = f"{record['recipe']['learner']}{found}", f"{record['seconds']:.1f} s"
     if path is None:
-        return f"{record['recipe']['learner']}{found}: trained in {seconds}."
+        return f"{name}: trained in {seconds}."
     score, error = path.at_chosen
     spread = "" if error is None or not np.isfinite(error) else f" ± {error:.4f}"
     lines = [
-        f"{record['recipe']['learner']}{found}: {path.parameter} {path.chosen:.6g} of "
-        f"{len(path.value)} candidates by {path.by} in {seconds}.",
+        f"{name}: {path.parameter} {path.chosen:.6g} of {len(path.value)} candidates by "
+        f"{path.by} in {seconds}.",
         f"{path.judged[0].upper() + path.judged[1:]}: {score:.4f}{spread}.",
     ]
-    if path.at_edge and path.parameter == "alpha":
+    if path.needs_wider_grid:
         lines.append(
-            "Hint: the outermost candidate won; --alpha takes a list of others, as in "
+            "Hint: the smallest or largest candidate won; --alpha takes a list of others, as in "
             "--alpha 1e-3,1,1e3."
         )
     return "\n".join(lines)
 
 
-def _arguments() -> list[str]:
-    context = click.get_current_context()
-    words: list[str] = []
-    for parameter in context.command.params:
-        value = context.params.get(parameter.name)
-        source = context.get_parameter_source(parameter.name)
-        if source != click.core.ParameterSource.COMMANDLINE:
-            continue
-        if isinstance(parameter, click.Argument):
-            words.insert(0, str(value))
-        elif isinstance(value, bool):
-            words.append(parameter.opts[-1])
-        else:
-            many: list = list(value or ()) if parameter.multiple else [value]
-            for one in many:
-                text = ",".join(f"{v:g}" for v in one) if isinstance(one, tuple) else str(one)
-                words += [parameter.opts[-1], text]
-    return [str(context.info_name), *words]
+def _words_of_the_command(ctx: click.Context) -> list[str]:
+    """The command as it was given, with the argument first and long names of the options."""
+    names = given_options(ctx)
+    given: list[Any] = [one for one in ctx.command.params if one.name in names]
+    words = [str(ctx.params[one.name]) for one in given if isinstance(one, click.Argument)]
+    for option in (one for one in given if isinstance(one, click.Option)):
+        value = ctx.params[option.name]
+        for each in value if option.multiple else (value,):
+            text = ",".join(f"{v:g}" for v in each) if isinstance(each, tuple) else str(each)
+            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], text]
+    return [str(ctx.info_name), *words]

@@ -1,4 +1,11 @@
-"""A trained model and data as one HTML page that needs nothing else: no network, no scripts."""
+"""A trained model judged on data, as one HTML page that needs no network and no scripts.
+
+page      build_report: the page, put together from its sections
+sections  the sections as HTML: texts, tables and figures
+charts    the charts of the sections, drawn from arrays
+svg       axes and marks as SVG
+style     the style sheet
+"""
 
 from rankwise.report.page import build_report
 

@@ -1,4 +1,4 @@
-"""The whole page."""
+"""The page of the report, put together from its sections."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ import numpy as np
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.style import CSS
-from rankwise.workflow.items import Items
 from rankwise.workflow.judging import judge
+from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import path_of, unfitted
+from rankwise.workflow.training import unfitted
 
 PAGE = """<!doctype html>
 <html lang="en">
@@ -52,30 +53,25 @@ def build_report(
     scores: np.ndarray | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
-    """The page as text: the model judged on the items, which must have scores.
+    """The page as text. It judges the model on the items, which must have scores y.
 
-    `scores` are predictions already made, as of a relation's edges, whose items have no features.
+    If the items are the edges of a relation, they have no features, and their predictions must be
+    given as `scores`. `commands` are shown as the way to reproduce the page.
     """
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
-    relational = scores is not None
-    if relational and with_learning_curve:
+    is_relation = scores is not None
+    if is_relation and with_learning_curve:
         raise ValueError("a learning curve is for items with features, not for a relation.")
     s = scores if scores is not None else model.predict(items.X, items.qid)
     judgement = judge(items.y, s, items.qid, relevant=relevant)
-    queries = judgement.queries
-    several = len(queries) > 1
-    centred = s
-    if several:
-        centred = s - (np.bincount(queries.codes, s) / queries.sizes)[queries.codes]
-    charts = []
-    path = path_of(model)
-    if path is not None:
-        charts.append(sections.chosen_by(path))
-    charts.append(sections.scores(items.y, s, several, centred))
+    several = len(judgement.queries) > 1
+    path = SearchPath.from_record(model.training.get("path"))
+    charts = [] if path is None else [sections.chosen_by(path)]
+    charts.append(sections.scores(items.y, s, judgement.queries))
     if several:
         charts.append(sections.by_query(judgement))
-    if not relational:
+    if not is_relation:
         charts.append(sections.what_counts(model, items))
     if with_learning_curve:
         X = model.prepared(items.X, items.qid)
@@ -87,9 +83,8 @@ def build_report(
     if several:
         cards.append(sections.worst_queries(judgement, items, s))
     cards.append(sections.reproduce(model, commands or []))
-    record = model.record or {}
-    learner = record.get("recipe", {}).get("learner", type(model.ranker).__name__)
-    version = record.get("versions", {}).get("rankwise", "")
+    learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
+    version = model.training.get("versions", {}).get("rankwise", "")
     return PAGE.format(
         title=escape(title or f"{learner} on {PurePath(items.source).name}"),
         subtitle=escape(f"{items.describe()}."),

@@ -1,23 +1,42 @@
-"""The report's sections as HTML; every word that comes from data or options is escaped."""
+"""The sections of the report as HTML. Every text that comes from data or options is escaped."""
 
 from __future__ import annotations
 
 import json
 import shlex
 from html import escape
+from typing import Any
 
 import numpy as np
 
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.report import pictures
+from rankwise.evaluation import Curve
+from rankwise.report import charts
+from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
-from rankwise.workflow.items import Items
 from rankwise.workflow.judging import Judgement, Measure
+from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import LEARNERS
-from rankwise.workflow.search import Path
+from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 
 WORST = 10
+"""The number of queries in the list of the worst."""
+IMPORTANCE = {
+    "weights": (
+        "Effect of one standard deviation",
+        "How much the score changes if the feature grows by its standard deviation.",
+    ),
+    "thresholds": (
+        "Sum of absolute weights",
+        "Sum of the absolute weights of the thresholds of a feature.",
+    ),
+    "items": (
+        "Dual coefficient",
+        "Training items with the largest coefficients: similar items score higher (right) or "
+        "lower (left).",
+    ),
+}
+"""Label of the axis and caption for each kind of Importance."""
 
 
 def section(title: str, body: str, wide: bool = False) -> str:
@@ -26,11 +45,12 @@ def section(title: str, body: str, wide: bool = False) -> str:
 
 
 def figure(svg: str, caption: str, legend: str = "") -> str:
-    """The caption is HTML of ours; what comes from data in it is escaped by its author."""
+    """The caption is HTML: the caller escapes what comes from data."""
     return f"<figure>{svg}{legend}<figcaption>{caption}</figcaption></figure>"
 
 
 def tiles(judgement: Judgement) -> str:
+    """The measures; the ranking error as the share of pairs in the right order."""
     error = judgement["ranking_error"]
     low, high = (None if end is None else 1 - end for end in (error.high, error.low))
     right = Measure("ranking_error", 1 - (error.value or 0.0), low, high, error.reason)
@@ -38,109 +58,97 @@ def tiles(judgement: Judgement) -> str:
     shown += [(m.name, m) for m in judgement.measures if m.key != "ranking_error"]
     cells = []
     for name, measure in shown:
-        value = "–" if measure.value is None else f"{measure.value:.3f}"
-        spread = escape(measure.reason)
-        if measure.low is not None:
-            spread = f"95%: {measure.low:.3f} to {measure.high:.3f}"
-        cells.append(
-            f'<div class="tile"><span>{escape(name)}</span><b>{value}</b>'
-            f"<span>{spread}</span></div>"
-        )
+        value, interval = measure.cells(digits=3)
+        below = escape(interval) if measure.low is None else f"95%: {interval}"
+        head = f"<span>{escape(name)}</span><b>{value}</b>"
+        cells.append(f'<div class="tile">{head}<span>{below}</span></div>')
     return f'<div class="tiles">{"".join(cells)}</div>'
 
 
-def facts(rows: list[tuple[str, str]]) -> str:
-    cells = "".join(
-        f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows
-    )
-    return f'<table class="facts"><tbody>{cells}</tbody></table>'
+def _facts(rows: list[tuple[str, str]]) -> str:
+    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
+    return f'<table class="facts"><tbody>{"".join(cells)}</tbody></table>'
 
 
 def what_was_trained(model: TrainedModel, items: Items) -> str:
-    record = model.record or {}
-    recipe, trained = record.get("recipe", {}), record.get("trained", {})
+    record: Any = model.training
+    recipe, trained, found = (record.get(key) or {} for key in ("recipe", "trained", "found"))
     name = recipe.get("learner", type(model.ranker).__name__)
     rows = [("Learner", f"{name}: {LEARNERS[name].summary}" if name in LEARNERS else name)]
     if "kernel" in recipe:
         kernel = recipe["kernel"]
-        if "gamma" in record.get("found", {}):
-            kernel += f", width by the median heuristic (gamma {record['found']['gamma']:.4g})"
-        basis = record.get("found", {}).get("basis", recipe.get("basis"))
+        if "gamma" in found:
+            kernel += f", width by the median heuristic (gamma {found['gamma']:.4g})"
+        basis = found.get("basis", recipe.get("basis"))
         if isinstance(basis, int):
             kernel += f", {basis} basis items"
         rows.append(("Kernel", kernel))
     rows.append(("Loss", str(recipe.get("loss", "–"))))
     path = record.get("path")
+    parameter = "rounds" if "rounds" in recipe else "alpha"
+    chosen = f"{parameter} {recipe.get(parameter, '–')}, as given"
     if path:
         chosen = f"{path['parameter']} {path['chosen']:.6g}, by {path['by']}"
-    else:
-        chosen = f"alpha {recipe.get('alpha', recipe.get('rounds', '–'))}, as given"
-    rows.append(("Regularisation", chosen))
-    rows.append(("Scaling", _scaling(recipe)))
+    rows += [("Regularisation", chosen), ("Scaling", _scaling(recipe))]
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
-    seconds = record.get("seconds")
-    if seconds is not None:
-        rows.append(("Training took", f"{seconds:.2f} s, {record.get('created', '')}"))
-    body = facts(rows)
+    if "seconds" in record:
+        rows.append(("Training took", f"{record['seconds']:.2f} s, {record.get('created', '')}"))
+    body = _facts(rows)
     if trained.get("source") == items.source and trained.get("summary") == items.describe():
         body += (
-            '<p class="warning">Judged on the data it was trained on: all figures here but the '
-            "cross-validation flatter the model.</p>"
+            '<p class="warning">Judged on the data it was trained on: all figures except the '
+            "cross-validation look better than they are.</p>"
         )
-    return section("What was trained on what", body, wide=True)
+    return section("How the model was trained", body, wide=True)
 
 
-def _scaling(recipe: dict) -> str:
+def _scaling(recipe: dict[str, Any]) -> str:
     words = {"none": "features as they are", "standard": "standardised over all items"}
-    scale = recipe.get("scale", "none")
-    text = words.get(scale, "standardised within each query")
+    text = words.get(recipe.get("scale", "none"), "standardised within each query")
     return text + (", missing values by medians" if recipe.get("missing") == "median" else "")
 
 
-def chosen_by(path: Path) -> str:
+def chosen_by(path: SearchPath) -> str:
     score, error = path.at_chosen
-    spread = "" if error is None else f" ± {error:.4f} (standard error)"
-    better = "Less is better." if path.lower_is_better else ""
-    caption = (
-        f"{len(path.value)} candidates judged by {escape(path.by)}; at the chosen one "
-        f"{score:.4f}{spread}. The band is a 95% interval. {better}"
-    )
-    if path.score_se is None:
-        caption = caption.replace(" The band is a 95% interval.", "")
-    if path.at_edge and path.parameter == "alpha":
+    caption = f"{len(path.value)} candidates judged by {escape(path.by)}; the chosen one has "
+    caption += f"{score:.4f}."
+    if error is not None:
+        caption = caption[:-1] + f" ± {error:.4f} (standard error). The band is a 95% interval."
+    caption += " Lower is better." if path.lower_is_better else ""
+    if path.needs_wider_grid:
         caption += (
-            ' <span class="warning">The best candidate is the outermost one that was tried: '
-            "give --alpha a wider list.</span>"
+            ' <span class="warning">The smallest or largest candidate won: give --alpha a wider '
+            "list.</span>"
         )
-    return section("Regularisation path", figure(pictures.regularisation_path(path), caption))
+    return section("Regularisation path", figure(charts.regularisation_path(path), caption))
 
 
-def scores(y, s, qid_given: bool, centred) -> str:
-    """ROC for two levels in one list, else the distributions of scores."""
-    if len(np.unique(y)) == 2 and not qid_given:
-        caption = "Share of the better items found against the share of the others that come along."
-        return section("ROC curve", figure(pictures.roc(y, s), caption))
-    svg, names = pictures.score_distributions(y, centred)
+def scores(y: np.ndarray, s: np.ndarray, queries: Queries) -> str:
+    """The ROC curve if y has two values and there is one list, else distributions of scores."""
+    several = len(queries) > 1
+    if len(np.unique(y)) == 2 and not several:
+        caption = "Share of the better items that are found, against the share of the others."
+        return section("ROC curve", figure(charts.roc(y, s), caption))
+    caption = "Predicted scores, one curve per group of true scores."
+    if several:
+        s = s - (np.bincount(queries.codes, s) / queries.sizes)[queries.codes]
+        caption = caption.replace(".", "; the mean of each query is subtracted.")
+    svg, names = charts.score_distributions(y, s)
     swatches = "".join(
         f'<li style="--swatch: var(--{style})">{escape(name)}</li>'
-        for name, style in zip(names, pictures.STYLES)
+        for name, style in zip(names, charts.STYLES)
     )
-    caption = "Predicted scores, one curve a group of true scores" + (
-        "; every query's mean is subtracted." if qid_given else "."
-    )
-    legend = f'<ul class="legend">{swatches}</ul>'
-    return section("Scores", figure(svg, caption, legend))
+    return section("Scores", figure(svg, caption, f'<ul class="legend">{swatches}</ul>'))
 
 
 def by_query(judgement: Judgement) -> str:
     errors = judgement.by_query["ranking_error"]
-    judged = np.flatnonzero(~np.isnan(errors))
-    labels = [str(label) for label in judgement.queries.labels[judged]]
-    svg = pictures.errors_by_query(errors[judged], labels, float(errors[judged].mean()))
-    skipped = len(errors) - len(judged)
-    note = f" {skipped} have no two items of different score." if skipped else ""
-    caption = f"A share of pairs in the wrong order; ½ is what a coin would do.{note}"
+    order = judgement.worst_first()
+    svg = charts.errors_by_query(errors[order], judgement.queries.labels[order])
+    skipped = len(errors) - len(order)
+    note = f" {skipped} queries have no two items of different score." if skipped else ""
+    caption = f"Share of pairs in the wrong order; a random order has ½.{note}"
     return section("Error by query", figure(svg, caption))
 
 
@@ -150,7 +158,7 @@ def worst_queries(judgement: Judgement, items: Items, s: np.ndarray) -> str:
         members = judgement.queries.members(number)
         first = members[np.argmax(s[members])]
         best = members[np.argmax(items.y[members])]
-        place = int((s[members] > s[best]).sum()) + 1
+        rank = int((s[members] > s[best]).sum()) + 1
         ndcg = judgement.by_query["ndcg@10"][number]
         rows.append(
             f"<tr><th>{escape(str(judgement.queries.labels[number]))}</th>"
@@ -159,7 +167,7 @@ def worst_queries(judgement: Judgement, items: Items, s: np.ndarray) -> str:
             f'<td class="n">{"–" if np.isnan(ndcg) else f"{ndcg:.3f}"}</td>'
             f"<td>{escape(str(items.names[first]))} (score {items.y[first]:g})</td>"
             f"<td>{escape(str(items.names[best]))} (score {items.y[best]:g}), "
-            f"placed {place} of {len(members)}</td></tr>"
+            f"ranked {rank} of {len(members)}</td></tr>"
         )
     head = (
         '<thead><tr><th>query</th><th class="n">items</th><th class="n">error</th>'
@@ -169,42 +177,31 @@ def worst_queries(judgement: Judgement, items: Items, s: np.ndarray) -> str:
     return section("The worst queries", table, wide=True)
 
 
-def learning(curve) -> str:
+def learning(curve: Curve) -> str:
     caption = (
-        "Held-out pairs in the right order after training on ever more of these data, with the "
-        "regularisation of the model; 95% intervals over folds, dashed on the training data."
+        "Held-out pairs in the right order after training on growing parts of these data, with "
+        "the regularisation of the model; 95% intervals over folds. Dashed: on the training data."
     )
-    return section("Learning curve", figure(pictures.learning_curve(curve), caption))
+    return section("Learning curve", figure(charts.learning_curve(curve), caption))
 
 
 def what_counts(model: TrainedModel, items: Items) -> str:
-    kind, amounts, names = importance(model, items.X, items.qid)
-    if not np.any(amounts):
-        return section("What counts", "<p>Every weight is zero: all items score alike.</p>")
-    svg = pictures.top_parts(kind, amounts, names)
-    if isinstance(model.ranker, RankBoost):
-        title, caption = "Top features", "Sum of the absolute weights of a feature's thresholds."
-        svg = svg.replace("Effect of one standard deviation", "Sum of absolute weights")
-    elif kind == "features":
-        title = "Top features"
-        caption = "How far the score moves when the feature grows by its standard deviation."
-    else:
-        title = "Supporting items"
-        caption = (
-            "Training items of the largest coefficients: items like them score higher (right) or "
-            "lower (left)."
-        )
-    return section(title, figure(svg, caption))
+    most = importance(model, items.X, items.qid)
+    if not np.any(most.amounts):
+        return section("Top features", "<p>Every weight is zero: all items score alike.</p>")
+    label, caption = IMPORTANCE[most.kind]
+    heading = "Supporting items" if most.kind == "items" else "Top features"
+    return section(heading, figure(charts.largest_amounts(heading, label, most), caption))
 
 
 def reproduce(model: TrainedModel, commands: list[list[str]]) -> str:
-    record = model.record or {}
+    record = model.training
     lines = "\n".join(shlex.join(command) for command in commands)
     versions = ", ".join(f"{k} {v}" for k, v in record.get("versions", {}).items())
     recipe = escape(json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False))
     body = (
         f"<pre><code>{escape(lines)}</code></pre>"
-        f'<p class="muted">{escape(versions)}; every random choice follows the seed.</p>'
-        f"<details><summary>The whole recipe</summary><pre><code>{recipe}</code></pre></details>"
+        f'<p class="muted">{escape(versions)}; every random choice depends only on the seed.</p>'
+        f"<details><summary>The complete recipe</summary><pre><code>{recipe}</code></pre></details>"
     )
     return section("How to reproduce it", body, wide=True)

@@ -1,4 +1,4 @@
-"""The page's looks: one column on a phone, two on a desk, light or dark, and quiet on paper."""
+"""The style sheet: one column on a phone, two on a desk; light, dark, and for print."""
 
 CSS = """
 :root {

@@ -1,24 +1,25 @@
 """Charts as inline SVG that takes its colours from the page, light or dark.
 
-A chart is a plain string; every text that comes from data is escaped here.
+A chart is a string. Every text that comes from data is escaped here.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from html import escape
+from typing import Any
 
 import numpy as np
 
 WIDTH, HEIGHT = 480, 300
+LEFT, RIGHT, TOP, BOTTOM = 56, WIDTH - 14, 14, 46
+"""Margins of the plot; RIGHT is where it ends."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-LEFT, RIGHT, TOP, BOTTOM = 56, 14, 14, 46
 
 
 def number(value: float) -> str:
     """A short label: 0.25, 12, 1.5e-05, 120k."""
-    if value == 0:
-        return "0"
+    value = value or 0.0  # not -0.0
     size = abs(value)
     if size >= 1e6 or size < 1e-4:
         return f"{value:.2g}"
@@ -29,7 +30,7 @@ def number(value: float) -> str:
 
 @dataclass
 class Axis:
-    """From data to pixels; with `log` the data are positive."""
+    """A map from data to pixels; with `log` the data must be positive."""
 
     low: float
     high: float
@@ -37,40 +38,38 @@ class Axis:
     stop: float
     log: bool = False
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         if self.log:
             self.low, self.high = np.log2(self.low), np.log2(self.high)
         if not self.high > self.low:
             self.low, self.high = self.low - 0.5, self.high + 0.5
 
-    def __call__(self, value):
+    def __call__(self, value: Any) -> Any:
         value = np.log2(value) if self.log else np.asarray(value, dtype=float)
         share = (value - self.low) / (self.high - self.low)
         return self.start + share * (self.stop - self.start)
 
     def ticks(self, most: int = 6) -> list[tuple[float, str]]:
+        """Round values with their labels, about `most` of them."""
         if self.log:
             step = max(1, int(np.ceil((self.high - self.low) / most)))
             powers = range(int(np.ceil(self.low - 1e-9)), int(np.floor(self.high + 1e-9)) + 1, step)
-            return [(2.0**p, _power(p)) for p in powers]
+            return [(2.0**p, _power_of_two(p)) for p in powers]
         span = (self.high - self.low) / most
-        step = 10.0 ** np.floor(np.log10(span))
-        for factor in (1, 2, 5, 10):
-            if step * factor >= span:
-                step *= factor
-                break
+        unit = 10.0 ** np.floor(np.log10(span))
+        step = next(unit * factor for factor in (1, 2, 5, 10, 20) if unit * factor >= span)
         first, last = np.ceil(self.low / step - 1e-9), np.floor(self.high / step + 1e-9)
         values = [float(k * step) for k in np.arange(first, last + 1)]
         return [(value, number(round(value, 12))) for value in values]
 
 
-def _power(p: int) -> str:
+def _power_of_two(p: int) -> str:
     return number(2.0**p) if -3 <= p <= 13 else "2" + str(p).translate(_RAISED)
 
 
 @dataclass
 class Chart:
-    """Axes with a grid; marks are added one by one, later ones on top."""
+    """Axes with a grid. Marks are added one by one; a later mark covers earlier ones."""
 
     title: str
     x: tuple[float, float]
@@ -80,140 +79,118 @@ class Chart:
     log_x: bool = False
     height: int = HEIGHT
     left: int = LEFT
-    x_ticks: list[tuple[float, str]] | None = None
-    y_ticks: list[tuple[float, str]] | None = None
+    ticks: str = "xy"
     _marks: list[str] = field(default_factory=list)
 
-    def __post_init__(self):
-        self.across = Axis(*self.x, self.left, WIDTH - RIGHT, self.log_x)
-        self.up = Axis(*self.y, self.height - BOTTOM, TOP)
+    def __post_init__(self) -> None:
+        self.bottom = self.height - BOTTOM
+        self.across = Axis(*self.x, self.left, RIGHT, self.log_x)
+        self.up = Axis(*self.y, self.bottom, TOP)
 
-    def line(self, x, y, style: str = "a", dashed: bool = False) -> Chart:
-        points = " ".join(f"{px:.1f},{py:.1f}" for px, py in zip(self.across(x), self.up(y)))
+    def line(self, x: Any, y: Any, style: str = "a", dashed: bool = False) -> Chart:
         extra = ' stroke-dasharray="5 4"' if dashed else ""
-        self._marks.append(f'<polyline class="line {style}" points="{points}"{extra}/>')
-        return self
+        points = _points(self.across(x), self.up(y))
+        return self._add(f'<polyline class="line {style}" points="{points}"{extra}/>')
 
-    def band(self, x, low, high, style: str = "a") -> Chart:
-        forward = list(zip(self.across(x), self.up(high)))
-        back = list(zip(self.across(x), self.up(low)))[::-1]
-        points = " ".join(f"{px:.1f},{py:.1f}" for px, py in forward + back)
-        self._marks.append(f'<polygon class="band {style}" points="{points}"/>')
-        return self
+    def band(self, x: Any, low: Any, high: Any, style: str = "a") -> Chart:
+        there, back = _points(self.across(x), self.up(high)), _points(self.across(x), self.up(low))
+        back = " ".join(back.split(" ")[::-1])
+        return self._add(f'<polygon class="band {style}" points="{there} {back}"/>')
 
-    def point(self, x, y, hint: str = "", style: str = "a", radius: float = 5) -> Chart:
-        place = f'cx="{self.across(x):.1f}" cy="{self.up(y):.1f}" r="{radius}"'
-        self._marks.append(f'<circle class="dot {style}" {place}>{_hint(hint)}</circle>')
-        return self
+    def point(self, x: float, y: float, hint: str = "", radius: float = 5) -> Chart:
+        centre = f'cx="{self.across(x):.1f}" cy="{self.up(y):.1f}" r="{radius}"'
+        return self._add(f'<circle class="dot a" {centre}>{_hint(hint)}</circle>')
 
-    def bar(self, left, right, low, high, hint: str = "", style: str = "a") -> Chart:
-        """A box in data coordinates."""
-        xs, ys = sorted(map(float, self.across([left, right]))), self.up([low, high])
-        top, height = float(ys.min()), float(np.ptp(ys))
-        box = f'x="{xs[0]:.1f}" y="{top:.1f}" width="{max(xs[1] - xs[0], 0.6):.1f}"'
-        self._marks.append(
-            f'<rect class="bar {style}" {box} height="{height:.1f}" rx="1.5">{_hint(hint)}</rect>'
-        )
-        return self
+    def bar(
+        self, x: tuple[float, float], y: tuple[float, float], hint: str = "", style: str = "a"
+    ) -> Chart:
+        """A box between two values of x and two values of y."""
+        xs, ys = np.sort(self.across(x)), np.sort(self.up(y))
+        box = f'x="{xs[0]:.1f}" y="{ys[0]:.1f}" width="{max(xs[1] - xs[0], 0.6):.1f}"'
+        box += f' height="{ys[1] - ys[0]:.1f}" rx="1.5"'
+        return self._add(f'<rect class="bar {style}" {box}>{_hint(hint)}</rect>')
 
-    def rule(self, x=None, y=None, label: str = "") -> Chart:
-        """A thin dashed line across the chart, with a word at its end."""
+    def rule(self, x: float | None = None, y: float | None = None, label: str = "") -> Chart:
+        """A thin dashed line across the whole chart at x, or at y with a label at its end."""
         if x is not None:
-            at = f"{self.across(x):.1f}"
-            ends = f'x1="{at}" x2="{at}" y1="{TOP}" y2="{self.height - BOTTOM}"'
-            place = f'x="{float(self.across(x)) + 5:.1f}" y="{TOP + 11}"'
-        else:
-            at = f"{self.up(y):.1f}"
-            ends = f'x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{at}" y2="{at}"'
-            place = f'x="{WIDTH - RIGHT}" y="{float(self.up(y)) - 5:.1f}" text-anchor="end"'
-        self._marks.append(f'<line class="rule" {ends}/>')
-        if label:
-            self._marks.append(f'<text class="note" {place}>{escape(label)}</text>')
-        return self
+            return self._add(_segment("rule", (self.across(x),) * 2, (TOP, self.bottom)))
+        self._add(_segment("rule", (self.left, RIGHT), (self.up(y),) * 2))
+        return self._add(_text("note", RIGHT, self.up(y) - 5, label, "end")) if label else self
 
-    def text(self, x, y, words: str, anchor: str = "start", style: str = "note") -> Chart:
-        place = f'x="{float(self.across(x)):.1f}" y="{float(self.up(y)):.1f}"'
-        self._marks.append(
-            f'<text class="{style}" {place} text-anchor="{anchor}">{escape(words)}</text>'
-        )
+    def text(self, x: float, y: float, words: str, anchor: str = "start") -> Chart:
+        return self._add(_text("note", self.across(x), self.up(y), words, anchor))
+
+    def margin_text(self, y: float, words: str, most: int = 24) -> Chart:
+        """A name to the left of the plot at y, cut after `most` letters; a tooltip shows all."""
+        shown = words if len(words) <= most else words[: most - 1] + "…"
+        x, y = self.left - 8, self.up(y) + 4
+        return self._add(_text("tick name", x, y, shown, "end", hint=words))
+
+    def _add(self, mark: str) -> Chart:
+        self._marks.append(mark)
         return self
 
     def svg(self) -> str:
-        title = escape(self.title)
         head = (
             f'<svg class="chart" viewBox="0 0 {WIDTH} {self.height}" role="img" '
-            f'aria-label="{escape(self.title, quote=True)}"><title>{title}</title>'
+            f'aria-label="{escape(self.title, quote=True)}"><title>{escape(self.title)}</title>'
         )
         return "\n".join([head, *self._grid(), *self._marks, *self._labels(), "</svg>"])
 
     def _grid(self) -> list[str]:
-        bottom = self.height - BOTTOM
-        out = []
-        for value, label in self.y_ticks if self.y_ticks is not None else self.up.ticks(5):
-            at = float(self.up(value))
-            right = WIDTH - RIGHT
-            out.append(
-                f'<line class="grid" x1="{self.left}" x2="{right}" y1="{at:.1f}" y2="{at:.1f}"/>'
-            )
-            out.append(
-                f'<text class="tick" x="{self.left - 7}" y="{at + 4:.1f}" text-anchor="end">'
-                f"{escape(label)}</text>"
-            )
-        for value, label in self.x_ticks if self.x_ticks is not None else self.across.ticks(6):
-            at = float(self.across(value))
-            out.append(f'<line class="grid" x1="{at:.1f}" x2="{at:.1f}" y1="{TOP}" y2="{bottom}"/>')
-            out.append(
-                f'<text class="tick" x="{at:.1f}" y="{bottom + 17}" text-anchor="middle">'
-                f"{escape(label)}</text>"
-            )
-        ends = f'x1="{self.left}" x2="{WIDTH - RIGHT}" y1="{bottom}" y2="{bottom}"'
-        out.append(f'<line class="axis" {ends}/>')
-        return out
+        parts = []
+        for value, label in self.up.ticks(5) if "y" in self.ticks else ():
+            y = self.up(value)
+            parts.append(_segment("grid", (self.left, RIGHT), (y, y)))
+            parts.append(_text("tick", self.left - 7, y + 4, label, "end"))
+        for value, label in self.across.ticks(6) if "x" in self.ticks else ():
+            x = self.across(value)
+            parts.append(_segment("grid", (x, x), (TOP, self.bottom)))
+            parts.append(_text("tick", x, self.bottom + 17, label, "middle"))
+        return [*parts, _segment("axis", (self.left, RIGHT), (self.bottom, self.bottom))]
 
     def _labels(self) -> list[str]:
-        out = []
-        middle = (self.left + WIDTH - RIGHT) / 2
-        if self.x_label:
-            out.append(
-                f'<text class="label" x="{middle:.1f}" y="{self.height - 8}" '
-                f'text-anchor="middle">{escape(self.x_label)}</text>'
-            )
-        if self.y_label:
-            centre = (TOP + self.height - BOTTOM) / 2
-            out.append(
-                f'<text class="label" transform="translate(13 {centre:.1f}) rotate(-90)" '
-                f'text-anchor="middle">{escape(self.y_label)}</text>'
-            )
-        return out
-
-
-def _hint(words: str) -> str:
-    return f"<title>{escape(words)}</title>" if words else ""
+        turned = f"translate(13 {(TOP + self.bottom) / 2:.1f}) rotate(-90)"
+        across = _text("label", (self.left + RIGHT) / 2, self.height - 8, self.x_label, "middle")
+        up = _text("label", 0, 0, self.y_label, "middle")
+        parts = ((across, self.x_label), (f'<g transform="{turned}">{up}</g>', self.y_label))
+        return [part for part, label in parts if label]
 
 
 def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str = "") -> str:
-    """Horizontal bars around zero, one a name, the first on top."""
-    row, label_width = 24, 168
+    """Horizontal bars that start at zero, one per name, with the first name on top."""
     low, high = min(0.0, float(np.min(values))), max(0.0, float(np.max(values)))
     margin = 0.06 * (high - low or 1.0)
-    height = TOP + BOTTOM + row * len(names)
     chart = Chart(
         title,
         (low - margin * (low < 0), high + margin),
         (0.0, len(names)),
         x_label=x_label,
-        height=height,
-        left=label_width,
-        y_ticks=[],
+        height=TOP + BOTTOM + 24 * len(names),
+        left=168,
+        ticks="x",
     )
-    chart.up = Axis(0.0, float(len(names)), TOP, height - BOTTOM)
+    chart.up = Axis(0.0, len(names), TOP, chart.bottom)
     for i, (name, value) in enumerate(zip(names, values)):
-        style = "a" if value >= 0 else "b"
-        chart.bar(0.0, float(value), i + 0.2, i + 0.8, f"{name}: {value:.6g}", style)
-        shown = name if len(name) <= 24 else name[:23] + "…"
-        at = TOP + row * (i + 0.5) + 4
-        chart._marks.append(
-            f'<text class="tick name" x="{label_width - 8}" y="{at:.1f}" text-anchor="end">'
-            f"{_hint(name)}{escape(shown)}</text>"
-        )
+        hint, style = f"{name}: {value:.6g}", "a" if value >= 0 else "b"
+        chart.bar((0.0, float(value)), (i + 0.2, i + 0.8), hint, style).margin_text(i + 0.5, name)
     return chart.svg()
+
+
+def _points(x: np.ndarray, y: np.ndarray) -> str:
+    return " ".join(f"{px:.1f},{py:.1f}" for px, py in zip(x, y))
+
+
+def _segment(style: str, x: tuple[float, float], y: tuple[float, float]) -> str:
+    return (
+        f'<line class="{style}" x1="{x[0]:.1f}" x2="{x[1]:.1f}" y1="{y[0]:.1f}" y2="{y[1]:.1f}"/>'
+    )
+
+
+def _text(style: str, x: float, y: float, words: str, anchor: str, hint: str = "") -> str:
+    where = f'x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}"'
+    return f'<text class="{style}" {where}>{_hint(hint)}{escape(words)}</text>'
+
+
+def _hint(words: str) -> str:
+    return f"<title>{escape(words)}</title>" if words else ""

@@ -1,27 +1,27 @@
-"""Why is A above B: the difference of two scores, exactly, as a sum of named parts.
+"""Why is item A ranked above item B: the difference of their scores as a sum of named parts.
 
-Linear models: w_j (a_j − b_j) for every feature. Kernels: c_i (k(a, x_i) − k(b, x_i)) for every
-training item that the model rests on. RankBoost: the thresholds that lie between a and b, summed
-for every feature. The parts add up to f(a) − f(b).
+A linear model has one part per feature, w_j (a_j − b_j). A kernel model has one part per training
+item of its basis, c_i (k(a, x_i) − k(b, x_i)). RankBoost has one part per feature, the sum of the
+weights of the thresholds between a and b. The parts add up to f(a) − f(b) exactly.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from rankwise.learners.rank_boost import RankBoost
-from rankwise.solvers.boosting import Threshold
-from rankwise.spaces.kernels import kernel_matrix
-from rankwise.workflow.relation import Relation
+from rankwise.workflow.ranking_data import Relation, numbered, sides_of
 from rankwise.workflow.trained_model import TrainedModel
 
 
 @dataclass
 class Part:
-    """One summand: its name, what it adds to f(a) − f(b), and the two values behind it."""
+    """One summand: its name, its share of f(a) − f(b), and the two values that it compares."""
 
     name: str
     amount: float
@@ -31,7 +31,7 @@ class Part:
 
 @dataclass
 class Explanation:
-    """`kind` is "features" or "items"; parts come by falling size and sum to `difference`."""
+    """The parts sum to `difference`, largest first; `kind` is "features" or "items"."""
 
     kind: str
     parts: list[Part]
@@ -43,118 +43,110 @@ class Explanation:
         return self.score_a - self.score_b
 
     def rest(self, shown: int) -> float:
+        """The sum of the parts after the first ones."""
         return float(sum(part.amount for part in self.parts[shown:]))
 
 
-def explain(model: TrainedModel, X, a: int, b: int, qid=None) -> Explanation:
-    """The parts of f(a) − f(b), for rows a and b of X; qid as in TrainedModel.predict."""
-    prepared = model.prepared(X, qid)
-    pair = _dense(prepared[[a, b]])
-    raw = _dense(X[[a, b]])
-    amounts, names, values, kind = _parts(model, pair, raw)
-    scores = model.ranker.predict(prepared)
-    return _explanation(kind, amounts, names, values, scores[a], scores[b])
+class Importance(NamedTuple):
+    """What influences the scores most; `kind` is "weights", "thresholds" or "items"."""
+
+    kind: str
+    amounts: np.ndarray
+    names: list[str]
+
+
+def explain(model: TrainedModel, X: Any, a: int, b: int, qid: Any = None) -> Explanation:
+    """The parts of f(a) − f(b) for the rows a and b of X; qid as in TrainedModel.predict."""
+    ranker, prepared = model.ranker, model.prepared(X, qid)
+    pair, values = _dense(prepared[[a, b]]), _dense(X[[a, b]])
+    kind, names = "features", _feature_names(model)
+    if isinstance(ranker, RankBoost):
+        rules, amounts = ranker.rankers_, np.zeros(pair.shape[1])
+        x = pair[:, rules["feature"]]
+        above = np.where(np.isnan(x), rules["missing"], x > rules["threshold"])
+        np.add.at(amounts, rules["feature"], ranker.weights_ * (above[0] - above[1]))
+    elif hasattr(ranker, "coef_"):
+        amounts = ranker.coef_ * (pair[0] - pair[1])
+    else:
+        kind, names, values = "items", support_names(model), ranker.representation.of(pair)
+        amounts = ranker.dual_coef_ * (values[0] - values[1])
+    return _explanation(kind, amounts, names, values, ranker.predict(prepared)[[a, b]])
 
 
 def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Explanation:
-    """The parts of h(u, v) − h(u, v'), for two edges of the same condition u.
+    """The parts of h(u, v) − h(u, v') for two edges of the same condition u.
 
-    Given u the model is linear in what represents a candidate: its features, or its kernel values
-    to the training candidates.
+    If u is fixed, the model is linear in the representation of a candidate: its features, or its
+    kernel values to the training candidates.
     """
     ranker = model.ranker
-    side = 0 if ranker.condition == "row" else 1
-    spaces, items = (ranker._rows, ranker._columns), (relation.rows, relation.column_items)
-    given = items[side].X[relation.edges[[a], side]]
-    pair = items[1 - side].X[relation.edges[[a, b], 1 - side]]
-    coefficients = ranker._coefficients if side == 0 else ranker._coefficients.T
-    direction = spaces[side].represent(given)[0] @ coefficients
-    represented = spaces[1 - side].represent(pair)
-    by_features = spaces[1 - side].through_features
-    names = items[1 - side].features
-    if not by_features:
-        known = (model.record or {}).get("node_names")
-        numbers = [f"training object {i + 1}" for i in range(len(direction))]
-        names = known[1 - side] if known else numbers
+    given, ranked = sides_of(ranker.condition)
+    spaces, domains = (ranker._rows, ranker._columns), relation.domains
+    condition = domains[given].X[relation.edges[[a], given]]
+    pair = domains[ranked].X[relation.edges[[a, b], ranked]]
+    coefficients = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
+    oriented = coefficients if given == 0 else coefficients.T
+    direction = spaces[given].represent(condition)[0] @ oriented
+    represented = spaces[ranked].represent(pair)
+    kind, names = "features", domains[ranked].features
+    if not spaces[ranked].through_features:
+        known = model.training.get("node_names")
+        kind = "items"
+        names = known[ranked] if known else numbered("training object", len(direction))
     amounts = direction * (represented[0] - represented[1])
-    scores = represented @ direction
-    kind = "features" if by_features else "items"
-    return _explanation(kind, amounts, names, represented, scores[0], scores[1])
+    return _explanation(kind, amounts, names, represented, represented @ direction)
 
 
-def _explanation(kind, amounts, names, values, score_a, score_b) -> Explanation:
+def _explanation(
+    kind: str, amounts: np.ndarray, names: list[str], values: np.ndarray, scores: Any
+) -> Explanation:
     order = np.argsort(-np.abs(amounts), kind="stable")
     parts = [
         Part(str(names[i]), float(amounts[i]), float(values[0][i]), float(values[1][i]))
         for i in order
         if amounts[i] != 0
     ]
-    return Explanation(kind, parts, float(score_a), float(score_b))
+    return Explanation(kind, parts, float(scores[0]), float(scores[1]))
 
 
-def _parts(model: TrainedModel, pair: np.ndarray, raw: np.ndarray):
-    ranker = model.ranker
-    features = model.feature_names or [f"feature {j + 1}" for j in range(pair.shape[1])]
-    if isinstance(ranker, RankBoost):
-        amounts = np.zeros(pair.shape[1])
-        for rule, weight in zip(ranker.rankers_, ranker.weights_):
-            fires = Threshold(*rule).ranks(pair)
-            amounts[rule["feature"]] += weight * (fires[0] - fires[1])
-        return amounts, features, raw, "features"
-    if ranker.kernel == "linear":
-        return ranker.coef_ * (pair[0] - pair[1]), features, raw, "features"
-    if ranker.kernel == "precomputed":
-        K = pair[:, ranker.basis_index_]
-    else:
-        K = kernel_matrix(pair, ranker._X_basis, ranker.kernel, **ranker._kernel_parameters())
-    return ranker.dual_coef_ * (K[0] - K[1]), support_names(model), K, "items"
+def importance(model: TrainedModel, X: Any = None, qid: Any = None) -> Importance:
+    """What influences the scores most, in no particular order.
 
-
-def importance(model: TrainedModel, X=None, qid=None) -> tuple[str, np.ndarray, list[str]]:
-    """What counts most: kind, amounts and names, in no order.
-
-    Linear models: the weight times the feature's standard deviation over the items X, what the
-    feature moves scores by. RankBoost: the sum of absolute weights of the feature's thresholds.
-    Kernels: the coefficients of the training items.
+    Linear models: weight times standard deviation of the feature over the items X. RankBoost: the
+    sum of the absolute weights of the thresholds of a feature. Kernels: the coefficients of the
+    basis items.
     """
     ranker = model.ranker
     if isinstance(ranker, RankBoost):
         amounts = np.zeros(ranker.n_features_in_)
         np.add.at(amounts, ranker.rankers_["feature"], np.abs(ranker.weights_))
-        return "features", amounts, _features(model, len(amounts))
-    if ranker.kernel == "linear":
-        spread = np.ones(len(ranker.coef_))
-        if X is not None:
-            prepared = model.prepared(X, qid)
-            if sparse.issparse(prepared):
-                square = np.asarray(prepared.multiply(prepared).mean(axis=0)).ravel()
-                mean = np.asarray(prepared.mean(axis=0)).ravel()
-                spread = np.sqrt(np.maximum(square - mean**2, 0.0))
-            else:
-                spread = prepared.std(axis=0)
-        return "features", ranker.coef_ * spread, _features(model, len(spread))
-    return "items", ranker.dual_coef_, support_names(model)
+        return Importance("thresholds", amounts, _feature_names(model))
+    if not hasattr(ranker, "coef_"):
+        return Importance("items", ranker.dual_coef_, support_names(model))
+    amounts = ranker.coef_
+    if X is not None:
+        X = model.prepared(X, qid)
+        is_sparse = sparse.issparse(X)
+        spread = np.sqrt(mean_variance_axis(X, axis=0)[1]) if is_sparse else X.std(axis=0)
+        amounts = amounts * spread
+    return Importance("weights", amounts, _feature_names(model))
+
+
+def _feature_names(model: TrainedModel) -> list[str]:
+    return model.training.get("features") or numbered("feature", model.ranker.n_features_in_)
 
 
 def support_names(model: TrainedModel) -> list[str]:
-    """Training items as "name (query, score)"."""
-    support = (model.record or {}).get("support")
+    """The basis items of a kernel model as "name (query, score)"."""
+    support = model.training.get("support")
     if not support:
         return [f"training item {i + 1}" for i in model.ranker.basis_index_]
-    names = []
-    for i, name in enumerate(support["names"]):
-        about = []
-        if support["queries"] is not None:
-            about.append(f"query {support['queries'][i]}")
-        if support["scores"] is not None:
-            about.append(f"score {support['scores'][i]:g}")
-        names.append(f"{name} ({', '.join(about)})" if about else name)
-    return names
+    queries = [f"query {label}" for label in support["queries"] or ()]
+    scores = [f"score {score:g}" for score in support["scores"] or ()]
+    about = zip(*filter(None, (queries, scores)))
+    names = [f"{name} ({', '.join(known)})" for name, known in zip(support["names"], about)]
+    return names or support["names"]
 
 
-def _features(model: TrainedModel, n: int) -> list[str]:
-    return model.feature_names or [f"feature {j + 1}" for j in range(n)]
-
-
-def _dense(X) -> np.ndarray:
+def _dense(X: Any) -> np.ndarray:
     return X.toarray() if sparse.issparse(X) else np.asarray(X, dtype=float)

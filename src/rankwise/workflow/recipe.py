@@ -1,84 +1,129 @@
-"""Which learner, with what: a recipe in words that fit a command line, and what it leaves open.
+"""Recipes: which learner to train and with which options, in the words of the command line.
 
-The table LEARNERS is the single truth for the command's options, their help and their errors.
+A LearningMethod is one learner that a recipe can name. It knows its estimator and how to build it,
+its losses, the options that it uses, and how its parameter is chosen. The options of the command,
+their help and their errors are derived from the table LEARNERS.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
+from functools import partial
 from typing import Any
+
+import numpy as np
+from sklearn.metrics import pairwise_distances
+from sklearn.utils import check_random_state
 
 from rankwise.learners.conditional_ranker import ConditionalRanker
 from rankwise.learners.item_scaler import MISSING, SCALES
 from rankwise.learners.mprank import MPRank
 from rankwise.learners.rank_boost import RankBoost
 from rankwise.learners.rank_rls import RankRLS
+from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
 from rankwise.learners.rank_svm import RankSVM
+from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
+from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.learners.svrank import SVRank
-from rankwise.spaces.kernels import check_kernel
+from rankwise.spaces.kernels import Kernel
 from rankwise.validation import check_choice, check_positive
+from rankwise.workflow import search
 
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
+USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
+MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
+"""Kernels that have a width: the distance between items that they use, and its power."""
+MEDIAN_OF = 1000
+"""The number of items from which the median heuristic takes its distances."""
+EXACT_KERNEL_UP_TO = 4000
+"""With more items than this, basis="auto" becomes a reduced set of BASIS items."""
+BASIS = 500
 
 
 @dataclass(frozen=True)
-class Learner:
-    """A learner of the command: its class, its losses as constructor arguments, its options."""
+class LearningMethod:
+    """One learner of the command."""
 
-    make: type
+    estimator: type
     summary: str
-    losses: dict[str, dict[str, Any]]
-    options: tuple[str, ...]
-    regulariser: str = "alpha"
+    losses: dict[str, dict[str, Any]]  # constructor arguments of each loss; the first is default
+    options: tuple[str, ...]  # the fields of Recipe that it uses, besides those that all use
+    choose: Callable[..., search.Fit]  # chooses the parameter by cross-validation
+    alphas: np.ndarray | None = None  # the candidates, if the recipe names none
+    parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
+    to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
+    takes_missing_values: bool = False  # nan is a value like others, and needs no filling
+    depends_on_scale: bool = True  # features of larger scale have more influence
+    learns_relations: bool = False  # learns from a Relation; the others learn from Items
+
+    def build(self, value: float, options: dict[str, Any]) -> Any:
+        """The unfitted estimator with this value of the parameter."""
+        return self.estimator(self.to_argument(value), **options)
 
 
-LEARNERS: dict[str, Learner] = {
-    "rank-rls": Learner(
+def _inverse(alpha: float) -> float:
+    return 1 / alpha
+
+
+LEARNERS: dict[str, LearningMethod] = {
+    "rank-rls": LearningMethod(
         RankRLS,
         "pairwise least squares; exact cross-validation in closed form",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        partial(search.by_own_search, RankRLSCV, "auto"),
+        DEFAULT_ALPHAS,
     ),
-    "rank-svm": Learner(
+    "rank-svm": LearningMethod(
         RankSVM,
         "pairwise hinge loss; for grades and noisy scores",
         {name: {"loss": name} for name in ("hinge", "squared_hinge")},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        partial(search.by_own_search, RankSVMCV, search.REFITTED_FOLDS),
+        SVM_ALPHAS,
     ),
-    "mprank": Learner(
+    "mprank": LearningMethod(
         MPRank,
         "keeps the size of score differences, not only their sign; alpha is 1/C",
         {"squared": {"norm": 2}, "absolute": {"norm": 1}},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter"),
-        "C",
+        search.by_pairwise_loo,
+        to_argument=_inverse,
     ),
-    "svrank": Learner(
+    "svrank": LearningMethod(
         SVRank,
-        "the same with deviations up to epsilon for free; alpha is 1/C",
+        "as mprank, but deviations up to epsilon cost nothing; alpha is 1/C",
         {"absolute": {"norm": 1}, "squared": {"norm": 2}},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "epsilon", "tol", "max_iter"),
-        "C",
+        search.by_refitting,
+        to_argument=_inverse,
     ),
-    "rank-boost": Learner(
+    "rank-boost": LearningMethod(
         RankBoost,
         "boosted thresholds; takes missing values as they are, needs no scaling",
         {"exponential": {}},
         ("rounds", "cv"),
-        "rounds",
+        search.boosting_rounds,
+        parameter="rounds",
+        to_argument=int,
+        takes_missing_values=True,
+        depends_on_scale=False,
     ),
-    "conditional": Learner(
+    "conditional": LearningMethod(
         ConditionalRanker,
         "relations between objects: edges or ratings, with features of the objects",
         {name: {"objective": name} for name in ("ranking", "regression")},
         ("alpha", *KERNEL_OPTIONS, "cv", "relation", "condition", "new", "max_iter"),
+        search.over_relation,
+        learns_relations=True,
     ),
 }
-ALWAYS = ("learner", "loss", "scale", "missing", "seed")
 
 
 @dataclass(frozen=True)
 class Recipe:
-    """Everything that `train` may be told. "auto" is found from the data."""
+    """Every option of training. The value "auto" is found from the data."""
 
     learner: str = "rank-rls"
     alpha: str | float | tuple[float, ...] = "auto"
@@ -100,45 +145,92 @@ class Recipe:
     new: str | None = None
     seed: int = 0
 
-    def __post_init__(self):
+    def __post_init__(self) -> None:
         check_choice("learner", self.learner, LEARNERS)
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
-        if self.loss is not None and self.loss not in self.table.losses:
+        if self.loss is not None and self.loss not in self.method.losses:
             raise ValueError(
-                f"loss {self.loss!r} is not one of {self.learner}'s: "
-                f"{', '.join(self.table.losses)}."
+                f"{self.learner} has no loss {self.loss!r}; its losses are "
+                f"{', '.join(self.method.losses)}."
             )
         if not isinstance(self.alpha, str):
             for value in self.alpha if isinstance(self.alpha, tuple) else (self.alpha,):
                 check_positive("alpha", value)
         gamma = None if isinstance(self.gamma, str) else self.gamma
-        check_kernel(self.kernel, gamma=gamma, degree=self.degree, coef0=self.coef0)
+        Kernel(self.kernel, gamma, self.degree, self.coef0).check()
 
     @property
-    def table(self) -> Learner:
+    def method(self) -> LearningMethod:
         return LEARNERS[self.learner]
 
     @property
     def chosen_loss(self) -> str:
-        return self.loss or next(iter(self.table.losses))
+        return self.loss or next(iter(self.method.losses))
+
+    @property
+    def value(self) -> Any:
+        """What is said about the parameter: a number, "auto", or several candidates."""
+        return getattr(self, self.method.parameter)
+
+    @property
+    def searches(self) -> bool:
+        """Whether the parameter must be chosen by cross-validation."""
+        return self.value == "auto" or isinstance(self.value, tuple)
+
+    @property
+    def guesses_gamma(self) -> bool:
+        """Whether the width of the kernel is taken from the distances between the items."""
+        return self.gamma == "auto" and self.kernel in MEDIAN_DISTANCE
+
+    def candidates(self, default: Any) -> np.ndarray:
+        """The alphas to try: those of the recipe, or the default ones."""
+        return np.asarray(default if self.alpha == "auto" else self.alpha, dtype=float)
+
+    def arguments(self, n_items: int, X: Any = None) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The constructor arguments except the parameter, and the values found for "auto".
+
+        The features X are needed only if `guesses_gamma`.
+        """
+        used = self.method.options
+        arguments: dict[str, Any] = dict(self.method.losses[self.chosen_loss])
+        found: dict[str, Any] = {}
+        if "kernel" in used:
+            gamma = None if self.gamma == "auto" else self.gamma
+            if self.guesses_gamma:
+                gamma = found["gamma"] = median_gamma(X, self.kernel, self.seed)
+            arguments |= {"kernel": self.kernel, "gamma": gamma}
+            arguments |= {"degree": self.degree, "coef0": self.coef0}
+        if "basis" in used:
+            arguments["basis"] = self.basis
+            if self.basis == "auto":
+                is_large = self.kernel != "linear" and n_items > EXACT_KERNEL_UP_TO
+                arguments["basis"] = BASIS if is_large else None
+                found |= {"basis": BASIS} if is_large else {}
+        if "basis" in used or "rounds" in used:
+            arguments["random_state"] = self.seed
+        for name in ("epsilon", "tol", "max_iter", "relation", "condition"):
+            if name in used and getattr(self, name) is not None:
+                arguments[name] = getattr(self, name)
+        return arguments, found
 
     def refuse_unused(self, given: set[str]) -> None:
-        """An error for an option that the learner has no use for."""
+        """Raise an error if one of the given options means nothing to the learner."""
         known = {field.name for field in fields(self)} | {"preferences"}
-        unused = sorted((given & known) - set(self.table.options) - set(ALWAYS))
-        if unused:
-            name = unused[0].replace("_", "-")
-            takers = [name for name, table in LEARNERS.items() if unused[0] in table.options]
-            hint = " (its complexity is --rounds)" if unused[0] == "alpha" else ""
-            raise ValueError(
-                f"{self.learner} has no --{name}{hint}; {', '.join(takers)} "
-                f"{'has' if len(takers) == 1 else 'have'} it."
-            )
+        unused = sorted((given & known) - {*self.method.options, *USED_BY_ALL})
+        if not unused:
+            return
+        option = unused[0].replace("_", "-")
+        takers = [name for name, method in LEARNERS.items() if unused[0] in method.options]
+        hint = " (its complexity is --rounds)" if unused[0] == "alpha" else ""
+        raise ValueError(
+            f"{self.learner} has no --{option}{hint}; {', '.join(takers)} "
+            f"{'has' if len(takers) == 1 else 'have'} it."
+        )
 
-    def record(self) -> dict:
-        """The recipe as plain values, only what its learner uses."""
-        used = {*self.table.options, *ALWAYS}
+    def record(self) -> dict[str, Any]:
+        """The recipe as plain values, without the options that its learner does not use."""
+        used = {*self.method.options, *USED_BY_ALL}
         values = {name: value for name, value in asdict(self).items() if name in used}
         values["loss"] = self.chosen_loss
         if isinstance(values.get("alpha"), tuple):
@@ -146,9 +238,27 @@ class Recipe:
         return values
 
     @classmethod
-    def from_record(cls, record: dict) -> Recipe:
+    def from_record(cls, record: dict[str, Any]) -> Recipe:
+        """The recipe in a training record."""
         known = {field.name for field in fields(cls)}
         values = {name: value for name, value in record.items() if name in known}
         if isinstance(values.get("alpha"), list):
             values["alpha"] = tuple(values["alpha"])
         return cls(**values)
+
+
+def median_gamma(X: Any, kernel: str, seed: int = 0) -> float:
+    """The gamma for which two items at the median distance have a kernel value of e^-½.
+
+    The median is over the pairs of at most 1000 random items; the result is 1 if all are equal.
+    """
+    m = X.shape[0]
+    index = np.arange(m)
+    if m > MEDIAN_OF:
+        index = np.sort(check_random_state(seed).choice(m, MEDIAN_OF, replace=False))
+    metric, power = MEDIAN_DISTANCE[kernel]
+    distances = pairwise_distances(X[index], metric=metric)[np.triu_indices(len(index), 1)]
+    apart = distances[distances > 1e-12 * max(distances.max(initial=0.0), 1e-300)]
+    if not len(apart):
+        return 1.0
+    return float(0.5 / np.median(apart) ** power)

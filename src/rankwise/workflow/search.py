@@ -1,10 +1,15 @@
-"""A learner with its regulariser chosen by cross-validation, and how every candidate fared."""
+"""Choosing the parameter of a learner by cross-validation: one function per way of choosing.
+
+Each function returns the model refitted on all data with a SearchPath, which says how every
+candidate did. `options` are the constructor arguments of the learner except the parameter itself.
+"""
 
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -15,27 +20,29 @@ from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.learners.rank_rls import RankRLS
-from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
-from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
-from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics import preference_error
 from rankwise.model_selection.folds import Folds
 from rankwise.supervision.preferences import Preferences
-from rankwise.supervision.queries import Queries
-from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.ranking_data import Items, Relation
+
+if TYPE_CHECKING:
+    from rankwise.workflow.recipe import Recipe
 
 CONCORDANCE = "share of held-out pairs in the right order"
+PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
 MOST_ROUNDS = 300
 REFITTED_FOLDS = 5
+"""Number of folds for a learner that must be refitted for every fold."""
 
 
 @dataclass
-class Path:
-    """Candidates of one parameter, each with its held-out score and standard error."""
+class SearchPath:
+    """The candidates of one parameter, each with its held-out score and standard error.
+
+    `by` says in words what was held out, and `judged` what the score measures.
+    """
 
     parameter: str
     value: np.ndarray
@@ -45,23 +52,39 @@ class Path:
     by: str
     judged: str = CONCORDANCE
 
+    def __post_init__(self) -> None:
+        for name in ("value", "score", "score_se"):
+            if getattr(self, name) is not None:
+                setattr(self, name, np.asarray(getattr(self, name), dtype=float))
+
     @property
     def lower_is_better(self) -> bool:
         return self.judged == COST
 
     @property
     def at_chosen(self) -> tuple[float, float | None]:
-        place = int(np.argmin(np.abs(self.value - self.chosen)))
-        error = None if self.score_se is None else float(self.score_se[place])
-        return float(self.score[place]), error
+        """The score of the chosen candidate and its standard error."""
+        nearest = int(np.argmin(np.abs(self.value - self.chosen)))
+        error = None if self.score_se is None else float(self.score_se[nearest])
+        return float(self.score[nearest]), error
 
     @property
-    def at_edge(self) -> bool:
-        """Whether the best value is the first or the last of several that were tried."""
-        outermost = self.chosen in (self.value.min(), self.value.max())
-        return len(self.value) > 2 and outermost and np.ptp(self.score) > 1e-9
+    def interval(self) -> tuple[float, float] | None:
+        """The 95% interval of the score of the chosen candidate, if it has a standard error."""
+        score, error = self.at_chosen
+        if error is None or not np.isfinite(error):
+            return None
+        return score - 1.96 * error, score + 1.96 * error
 
-    def record(self) -> dict:
+    @property
+    def needs_wider_grid(self) -> bool:
+        """Whether the smallest or the largest of several alphas won."""
+        outermost = self.chosen in (self.value.min(), self.value.max())
+        several = len(self.value) > 2 and np.ptp(self.score) > 1e-9
+        return self.parameter == "alpha" and outermost and bool(several)
+
+    def record(self) -> dict[str, Any]:
+        """The path as plain values for the training record."""
         values = {name: getattr(self, name) for name in ("parameter", "chosen", "by", "judged")}
         for name in ("value", "score", "score_se"):
             array = getattr(self, name)
@@ -69,91 +92,86 @@ class Path:
         return values
 
     @classmethod
-    def from_record(cls, record: dict) -> Path:
-        arrays = {
-            name: None if record[name] is None else np.asarray(record[name], dtype=float)
-            for name in ("value", "score", "score_se")
-        }
-        return cls(**{**record, **arrays})
+    def from_record(cls, record: dict[str, Any] | None) -> SearchPath | None:
+        """The path in a training record; None if the parameter was given, so nothing was chosen."""
+        return cls(**record) if record else None
 
 
-def choose_scores(recipe: Recipe, options: dict, X, y, qid) -> tuple[Any, Path]:
-    """Fit a learner of scores; `options` are its constructor's, but for the regulariser."""
-    return _SEARCHES[recipe.learner](recipe, options, X, y, qid)
+@dataclass
+class Fit:
+    """A fitted learner, how its parameter was chosen, and what preceded the fit.
+
+    `path` is None if the parameter was given; `found` holds the values found for "auto".
+    """
+
+    model: Any
+    path: SearchPath | None = None
+    found: dict[str, Any] = field(default_factory=dict)
+    scaler: Any = None
 
 
-def _rank_rls(recipe, options, X, y, qid):
-    alphas = _grid(recipe, DEFAULT_ALPHAS)
-    cv = _folds_or_name(recipe, y, qid, auto="auto")
-    model = RankRLSCV(alphas, cv=cv, **options).fit(X, y, qid=qid)
-    found = model.cv_results_
-    by = _by(cv, X, y, qid)
-    path = Path("alpha", found["alpha"], found["score"], found["score_se"], model.alpha_, by)
-    return model, path
+def by_own_search(
+    search: type, default_folds: str | int, recipe: Recipe, options: dict, items: Items
+) -> Fit:
+    """Alpha by RankRLSCV or RankSVMCV, which share work between candidates and folds."""
+    cv = _folds(recipe, items, default_folds)
+    alphas = recipe.candidates(recipe.method.alphas)
+    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
+    results = model.cv_results_
+    scores = (results["alpha"], results["score"], results["score_se"])
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items)))
 
 
-def _rank_svm(recipe, options, X, y, qid):
-    cv = _folds_or_name(recipe, y, qid, auto=REFITTED_FOLDS)
-    model = RankSVMCV(_grid(recipe, SVM_ALPHAS), cv=cv, **options).fit(X, y, qid=qid)
-    found = model.cv_results_
-    by = _by(cv, X, y, qid)
-    path = Path("alpha", found["alpha"], found["score"], found["score_se"], model.alpha_, by)
-    return model, path
-
-
-def _mprank(recipe, options, X, y, qid):
+def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Alpha = 1/C by MPRankCV: every pair left out in closed form, for the squared loss only."""
     if options["norm"] != 2 or recipe.cv != "auto":
-        return _refitted(recipe, options, X, y, qid)
-    Cs = None if recipe.alpha == "auto" else 1 / _grid(recipe, ())
+        return by_refitting(recipe, options, items)
+    Cs = None if recipe.alpha == "auto" else 1 / recipe.candidates(())
     shared = {k: v for k, v in options.items() if k not in ("norm", "tol", "max_iter")}
-    model = MPRankCV(Cs, **shared).fit(X, y, qid=qid)
-    found = model.cv_results_
-    alphas = 1 / found["C"]
+    model = MPRankCV(Cs, **shared).fit(items.X, **items.supervision)
+    alphas, costs = 1 / model.cv_results_["C"], model.cv_results_["cost"]
     by = "leaving every pair out, in closed form"
-    return model, Path("alpha", alphas, found["cost"], None, 1 / model.C_, by, COST)
+    return Fit(model, SearchPath("alpha", alphas, costs, None, 1 / model.C_, by, COST))
 
 
-def _refitted(recipe, options, X, y, qid):
-    """Folds with a refit for every C."""
-    default = 10.0 ** np.arange(-4, 3) / _spread(y, qid, options["norm"])
-    alphas = np.sort(_grid(recipe, default))
-    cv = _folds_or_name(recipe, y, qid, auto=REFITTED_FOLDS)
-    make = recipe.table.make
+def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Alpha = 1/C by folds, with one fit per fold and candidate."""
+    default = 10.0 ** np.arange(-4, 3)
+    if options["norm"] == 1:
+        default /= _deviation_within_queries(items) or 1.0
+    alphas = np.sort(recipe.candidates(default))
+    cv = _folds(recipe, items, REFITTED_FOLDS)
+    data, grid = (items.X, items.y, items.qid), {"alphas": 1 / alphas, "parameter": "C"}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        curve = regularisation_curve(
-            make(**options), X, y, qid, alphas=1 / alphas, parameter="C", cv=cv
-        )
-    best = int(np.argmax(curve.score[::-1]))
-    chosen = float(alphas[::-1][best])
-    model = make(C=1 / chosen, **options).fit(X, y, qid=qid)
-    by = _by(cv, X, y, qid)
-    return model, Path("alpha", alphas, curve.score, curve.score_se, chosen, by)
+        curve = regularisation_curve(recipe.method.estimator(**options), *data, cv=cv, **grid)
+    chosen = float(alphas[::-1][int(np.argmax(curve.score[::-1]))])
+    model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
+    by = _held_out_in_words(cv, items)
+    return Fit(model, SearchPath("alpha", alphas, curve.score, curve.score_se, chosen, by))
 
 
-def _spread(y, qid, norm: int) -> float:
-    """The unit of a good C: none for squares, the deviation of y within queries for norm 1."""
-    queries = Queries.from_labels(qid, len(y))
-    centred = y - (np.bincount(queries.codes, y) / queries.sizes)[queries.codes]
-    deviation = float(np.sqrt(np.mean(centred**2)))
-    return deviation if norm == 1 and deviation > 0 else 1.0
+def _deviation_within_queries(items: Items) -> float:
+    queries = items.queries
+    centred = items.y - (np.bincount(queries.codes, items.y) / queries.sizes)[queries.codes]
+    return float(np.sqrt(np.mean(centred**2)))
 
 
-def _rank_boost(recipe, options, X, y, qid):
-    """Rounds by folds: one boosting run a fold judges every number of rounds."""
-    y, queries = checked_scores(y, qid)
-    cv = _folds_or_name(recipe, y, qid, auto=REFITTED_FOLDS)
-    units = []
-    for out, test in refitting_folds(cv, y, queries, recipe.seed).splits:
-        train = np.setdiff1d(np.arange(len(y)), out)
-        model = RankBoost(MOST_ROUNDS, **options)
-        model.fit(X[train], y[train], qid=None if qid is None else queries.codes[train])
-        staged = np.column_stack(list(model.staged_predict(X[test])) or [np.zeros(len(test))])
+def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Rounds by folds: one run of boosting per fold scores every number of rounds."""
+    y, queries = checked_scores(items.y, items.qid)
+    cv = _folds(recipe, items, REFITTED_FOLDS)
+    build, units = recipe.method.build, []
+    for held_out, test in refitting_folds(cv, y, queries, recipe.seed).splits:
+        train = np.setdiff1d(np.arange(len(y)), held_out)
+        model = build(MOST_ROUNDS, options)
+        model.fit(items.X[train], y[train], qid=None if items.qid is None else queries.codes[train])
+        staged = np.column_stack(list(model.staged_predict(items.X[test])) or [np.zeros(len(test))])
         last = np.repeat(staged[:, -1:], MOST_ROUNDS - staged.shape[1], axis=1)
         scores = np.ascontiguousarray(np.hstack([staged, last]))
         pairs, right = concordant_pairs(y[test], scores, queries.take(test))
         units.append(right[pairs > 0] / pairs[pairs > 0, None])
-    values = np.concatenate(units)
+    values = np.concatenate([np.empty((0, MOST_ROUNDS)), *units])
     if not len(values):
         raise UndefinedMetric(
             "cross-validation found nothing to judge: no held-out query or fold has a pair of "
@@ -162,100 +180,83 @@ def _rank_boost(recipe, options, X, y, qid):
     score = values.mean(axis=0)
     error = values.std(axis=0, ddof=1) / np.sqrt(len(values)) if len(values) > 1 else None
     rounds = int(np.argmax(score > score.max() - 1e-12)) + 1
-    model = RankBoost(rounds, **options).fit(X, y, qid=qid)
-    grid = np.arange(1.0, MOST_ROUNDS + 1)
-    return model, Path("rounds", grid, score, error, float(rounds), _by(cv, X, y, qid))
+    model = build(rounds, options).fit(items.X, y, qid=items.qid)
+    grid, by = np.arange(1.0, MOST_ROUNDS + 1), _held_out_in_words(cv, items)
+    return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by))
 
 
-_SEARCHES = {
-    "rank-rls": _rank_rls,
-    "rank-svm": _rank_svm,
-    "mprank": _mprank,
-    "svrank": _refitted,
-    "rank-boost": _rank_boost,
-}
-
-
-def choose_preferences(recipe: Recipe, options: dict, X, preferences: Preferences):
-    """Alpha by 5 folds over the preferences: each judged by models that never saw it."""
-    alphas = np.sort(_grid(recipe, DEFAULT_ALPHAS if recipe.learner == "rank-rls" else SVM_ALPHAS))
+def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Alpha by folds of the preferences: a preference is judged by a model that never saw it."""
+    preferences: Any = items.preferences
+    alphas = np.sort(recipe.candidates(recipe.method.alphas))
     count = recipe.cv if isinstance(recipe.cv, int) else REFITTED_FOLDS
     count = min(count, len(preferences))
     if count < 2:
         raise ValueError("choosing alpha needs two preferences or more: give --alpha a value.")
-    make, m = recipe.table.make, X.shape[0]
     values = []
-    for train, test in KFold(count, shuffle=True, random_state=recipe.seed).split(
-        preferences.winner
-    ):
-        learn, judge = (_some(preferences, rows, m) for rows in (train, test))
-        predictions = _preference_path(make, options, X, learn, alphas)
-        values.append([1 - preference_error(judge, s) for s in predictions])
+    folds = KFold(count, shuffle=True, random_state=recipe.seed)
+    for train, test in folds.split(preferences.winner):
+        learn, judge = (_some(preferences, rows, len(items)) for rows in (train, test))
+        path = _predictions_along(alphas, recipe, options, items.X, learn)
+        values.append([1 - preference_error(judge, scores) for scores in path])
     scores = np.array(values)
     mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(count)
     chosen = float(alphas[mean >= mean.max() - 1e-12].max())
-    model = make(chosen, **options).fit(X, preferences=preferences)
+    model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = f"{count} folds of the preferences"
-    judged = "share of held-out preferences in the right order"
-    return model, Path("alpha", alphas, mean, error, chosen, by, judged)
+    return Fit(model, SearchPath("alpha", alphas, mean, error, chosen, by, PREFERENCES))
 
 
-def _some(preferences: Preferences, rows, m: int) -> Preferences:
+def _some(preferences: Preferences, rows: np.ndarray, m: int) -> Preferences:
     names = ("winner", "loser", "magnitude", "weight")
     return Preferences(**{name: getattr(preferences, name)[rows] for name in names}, n_items=m)
 
 
-def _preference_path(make, options, X, preferences, alphas):
-    if make is not RankRLS:
-        return [make(a, **options).fit(X, preferences=preferences).predict(X) for a in alphas]
-    model = make(1.0, **options).fit(X, preferences=preferences)
-    name = "coef_" if model.kernel == "linear" else "dual_coef_"
-    found = []
+def _predictions_along(
+    alphas: np.ndarray, recipe: Recipe, options: dict, X: Any, preferences: Preferences
+) -> Iterator[np.ndarray]:
+    """Scores of the items X by the model of each alpha; RankRLS is decomposed only once."""
+    model = recipe.method.build(1.0, options)
+    if not hasattr(model, "path"):
+        for alpha in alphas:
+            yield model.set_params(alpha=alpha).fit(X, preferences=preferences).predict(X)
+        return
+    model.fit(X, preferences=preferences)
     for coefficients in model.path(alphas):
-        setattr(model, name, coefficients)
-        found.append(model.predict(X))
-    return found
+        yield set_coefficients(model, coefficients).predict(X)
 
 
-def choose_relation(recipe: Recipe, options: dict, nodes, y, edges):
-    """Alpha by folds (or the closed form) over what will be new: rows, columns, both, or edges."""
-    from rankwise.learners.conditional_ranker import ConditionalRanker
+def set_coefficients(model: Any, coefficients: np.ndarray) -> Any:
+    """Replace the coefficients of a fitted model by those of another alpha, from its path."""
+    setattr(model, "coef_" if hasattr(model, "coef_") else "dual_coef_", coefficients)
+    return model
 
+
+def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
+    """Alpha by holding out what will be new in prediction: rows, columns, both, or edges."""
     setting = recipe.new or f"{recipe.condition}s"
-    grid = None if recipe.alpha == "auto" else _grid(recipe, ())
-    search = ConditionalRankerCV(
-        ConditionalRanker(**options),
-        alphas=grid,
-        setting=setting,
-        cv=recipe.cv,
-        random_state=recipe.seed,
-    ).fit(nodes, y, edges=edges)
-    found = search.cv_results_
-    order = np.argsort(found["alpha"])
-    what = {"edges": "edges", "rows": "rows", "columns": "columns", "both": "rows and columns"}
-    by = f"folds of {what[setting]} held out"
-    alphas, score, error = (found[name][order] for name in ("alpha", "score", "score_se"))
-    return search.best_estimator_, Path("alpha", alphas, score, error, search.alpha_, by)
+    alphas = None if recipe.alpha == "auto" else recipe.candidates(())
+    folds = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
+    search = ConditionalRankerCV(recipe.method.estimator(**options), alphas=alphas, **folds)
+    search.fit(relation.nodes, relation.y, edges=relation.edges)
+    results = search.cv_results_
+    order = np.argsort(results["alpha"])
+    alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
+    by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
+    path = SearchPath("alpha", alphas, score, error, search.alpha_, by)
+    return Fit(search.best_estimator_, path)
 
 
-def _grid(recipe: Recipe, default) -> np.ndarray:
-    given = recipe.alpha
-    return np.asarray(default if given == "auto" else given, dtype=float)
+def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:
+    """The cv of the recipe, or the default: with few queries (or items) fewer folds than that."""
+    if recipe.cv != "auto" or isinstance(default, str):
+        return default if recipe.cv == "auto" else recipe.cv
+    several = len(items.queries) > 1
+    return max(2, min(default, len(items.queries) if several else len(items) // 2))
 
 
-def _folds_or_name(recipe: Recipe, y, qid, auto):
-    """The cv that a search is given; a default number of folds gives way to small data."""
-    if recipe.cv != "auto":
-        return recipe.cv
-    if auto == "auto":
-        return auto
-    queries = Queries.from_labels(qid, len(y))
-    return max(2, min(auto, len(queries) if len(queries) > 1 else len(y) // 2))
-
-
-def _by(cv, X, y, qid) -> str:
-    """In words, what was held out."""
-    queries = Queries.from_labels(qid, len(y))
+def _held_out_in_words(cv: str | int, items: Items) -> str:
+    queries = items.queries
     if isinstance(cv, str):
-        return str(Folds(cv, queries, y))
+        return str(Folds(cv, queries, items.y))
     return f"{cv} folds of whole queries" if len(queries) > 1 else f"{cv} folds"

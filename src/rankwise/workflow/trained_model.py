@@ -1,44 +1,108 @@
-"""What `rankwise train` writes: a ranker, how its items are scaled, where it came from."""
+"""The model that `rankwise train` writes, and the record of its training."""
 
 from __future__ import annotations
 
+import importlib.metadata
+import platform
+import time
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, TypedDict
+
+import numpy as np
+import sklearn
 from sklearn.base import BaseEstimator
+
+if TYPE_CHECKING:
+    from rankwise.workflow.recipe import Recipe
+    from rankwise.workflow.search import Fit
+
+
+class TrainingRecord(TypedDict, total=False):
+    """How a model was trained, in plain values. Files of older versions may lack fields."""
+
+    recipe: dict[str, Any]  # as it was given: Recipe.record()
+    found: dict[str, Any]  # the values found for "auto": gamma, basis
+    path: dict[str, Any] | None  # SearchPath.record(); None if the parameter was given
+    trained: dict[str, Any]  # the data: source, summary and counts
+    seconds: float
+    created: str
+    versions: dict[str, str]
+    features: list[str]  # names of the features, in the order of the columns of X
+    support: dict[str, Any] | None  # kernels: names, queries and scores of the basis items
+    node_features: list[list[str]]  # relations: features of row and of column objects
+    node_names: list[list[str]]  # relations: names of row and of column objects
+    reading: dict[str, Any] | None  # command: format and columns of the data file
+    command: list[str]  # command: the words of the command that trained the model
 
 
 class TrainedModel(BaseEstimator):
-    """A fitted ranker behind a fitted scaler, with a record of its training.
+    """A fitted ranker behind a fitted scaler, with the record of its training.
 
     Parameters
     ----------
     ranker : fitted learner of rankwise
     scaler : fitted rankwise.scaling.ItemScaler, or None
-    record : dict of plain values: the data and options it was trained with, names of features and
-        of supporting items, and how every candidate fared in cross-validation
+    record : dict of plain values, a TrainingRecord
     """
 
-    def __init__(self, ranker=None, scaler=None, record=None):
+    def __init__(self, ranker: Any = None, scaler: Any = None, record: Any = None):
         self.ranker = ranker
         self.scaler = scaler
         self.record = record
 
-    def fit(self, X, y, *, qid=None):
-        """Scale and learn anew, with the same parameters; the record is of the old training."""
+    def fit(self, X: Any, y: Any, *, qid: Any = None) -> TrainedModel:
+        """Fit scaler and ranker to other data, with the same parameters; the record stays."""
         if self.scaler is not None:
             X = self.scaler.fit_transform(X, qid=qid)
         self.ranker.fit(X, y, qid=qid)
         return self
 
     @property
-    def feature_names(self) -> list[str]:
-        return list((self.record or {}).get("features", []))
+    def training(self) -> TrainingRecord:
+        """The record; without fields if there is none."""
+        return self.record if self.record is not None else {}
 
-    def prepared(self, X, qid=None):
-        """The items as the ranker sees them."""
+    def prepared(self, X: Any, qid: Any = None) -> Any:
+        """The items scaled, as the ranker sees them."""
         return X if self.scaler is None else self.scaler.transform(X, qid)
 
-    def predict(self, X, qid=None):
-        """Scores of the items X, higher is better; qid matters where items are scaled by query."""
+    def predict(self, X: Any, qid: Any = None) -> np.ndarray:
+        """Scores of the items X, higher is better; qid matters if items are scaled by query."""
         return self.ranker.predict(self.prepared(X, qid))
 
     def __sklearn_is_fitted__(self) -> bool:
         return self.ranker is not None
+
+
+def new_record(recipe: Recipe, fit: Fit, started: float, trained: dict[str, Any]) -> TrainingRecord:
+    """The record of a training run that began at `started`, a value of time.perf_counter()."""
+    return {
+        "recipe": recipe.record(),
+        "found": fit.found,
+        "path": None if fit.path is None else fit.path.record(),
+        "trained": trained,
+        "seconds": time.perf_counter() - started,
+        "created": datetime.now(UTC).isoformat(timespec="seconds"),
+        "versions": {
+            "rankwise": importlib.metadata.version("rankwise"),
+            "python": platform.python_version(),
+            "numpy": np.__version__,
+            "scikit-learn": sklearn.__version__,
+        },
+    }
+
+
+def support_record(model: Any, names: Any = None, qid: Any = None, y: Any = None) -> dict | None:
+    """The basis items of a kernel model: their names, and queries and scores where known.
+
+    `names`, `qid` and `y` are those of all training items; without names, rows are numbered. The
+    result is None if the model has no basis.
+    """
+    if getattr(model, "dual_coef_", None) is None or not hasattr(model, "basis_index_"):
+        return None
+    index = model.basis_index_
+    return {
+        "names": [f"row {i + 1}" if names is None else str(names[i]) for i in index],
+        "queries": None if qid is None else [str(label) for label in qid[index]],
+        "scores": None if y is None else [float(score) for score in y[index]],
+    }

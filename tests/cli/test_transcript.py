@@ -8,7 +8,7 @@ import pytest
 
 from tests.cli_files import run
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", ROOT / "docs" / "command.md"]
 
 

@@ -1,6 +1,5 @@
-"""Every command on small files, and what it writes."""
+"""rankwise train: every learner and kind of data, and the models that it writes."""
 
-import gzip
 import json
 
 import numpy as np
@@ -10,31 +9,9 @@ from click.testing import CliRunner
 import rankwise
 from rankwise import RankRLSCV
 from rankwise.cli import main
-from tests.cli_files import made_items, run, write_csv, write_letor
+from tests.cli_files import made_items, run, scores, write_csv
 
 LEARNERS = ("rank-rls", "rank-svm", "mprank", "svrank", "rank-boost")
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("cli")
-    write_csv(folder / "train.csv")
-    write_csv(folder / "test.csv", q=6, seed=1)
-    write_csv(folder / "new.csv", q=4, seed=2, target=False)
-    write_letor(folder / "train.letor")
-    run("train", folder / "train.csv", "-o", folder / "model.rw", "-q")
-    return folder
-
-
-def scores(text: str) -> np.ndarray:
-    return np.array([float(line) for line in text.split()])
-
-
-@pytest.mark.parametrize("command", [None, *main.commands])
-def test_help_shows_examples(command):
-    text = run(*([command] if command else []), "--help").output
-    assert "rankwise" in text
-    assert ("Five minutes" if command is None else "Examples:") in text
 
 
 def test_the_defaults_are_the_library_with_exact_cross_validation(folder):
@@ -58,102 +35,6 @@ def test_every_learner_trains_predicts_and_evaluates(folder, tmp_path, learner, 
     judged = json.loads(run("evaluate", model, folder / "test.csv", "--json").stdout)
     error = judged["measures"]["ranking_error"]
     assert error["low"] <= error["value"] <= error["high"] < 0.35
-
-
-def test_scaling_by_query_sees_only_the_query(folder, tmp_path):
-    model = tmp_path / "m.rw"
-    run("train", folder / "train.csv", "--scale", "query", "--kernel", "rbf", "-o", model, "-q")
-    whole = (folder / "new.csv").read_text().splitlines()
-    part = [line for line in whole if line.startswith("id") or ",q2," in line]
-    (tmp_path / "part.csv").write_text("\n".join(part) + "\n")
-    every = scores(run("predict", model, folder / "new.csv").stdout)
-    alone = scores(run("predict", model, tmp_path / "part.csv").stdout)
-    np.testing.assert_allclose(alone, every[16:24], rtol=1e-12)
-
-
-def test_columns_may_come_in_any_order_and_scores_be_absent(folder, tmp_path):
-    rows = [line.split(",") for line in (folder / "new.csv").read_text().split()]
-    turned = "\n".join(",".join(row[::-1]) for row in rows)
-    (tmp_path / "turned.csv").write_text(turned)
-    first = run("predict", folder / "model.rw", folder / "new.csv").stdout
-    assert run("predict", folder / "model.rw", tmp_path / "turned.csv").stdout == first
-
-
-@pytest.mark.parametrize("kind", ["tsv", "gz", "parquet", "stdin"])
-def test_kinds_of_tables_give_the_same_scores(folder, tmp_path, kind):
-    text = (folder / "new.csv").read_text()
-    expected = run("predict", folder / "model.rw", folder / "new.csv").stdout
-    path, given = tmp_path / f"new.{kind}", None
-    if kind == "tsv":
-        path.write_text(text.replace(",", "\t"))
-    elif kind == "gz":
-        path = tmp_path / "new.csv.gz"
-        path.write_bytes(gzip.compress(text.encode()))
-    elif kind == "parquet":
-        pytest.importorskip("pyarrow")
-        frame = pytest.importorskip("pandas").read_csv(folder / "new.csv")
-        frame.to_parquet(path)
-    else:
-        path, given = "-", text
-    assert run("predict", folder / "model.rw", path, input=given).stdout == expected
-
-
-def test_letor_files_and_run_files_keep_docids(folder, tmp_path):
-    model, out = tmp_path / "m.rw", tmp_path / "run.txt"
-    run("train", folder / "train.letor", "-o", model, "-q")
-    run("predict", model, folder / "train.letor", "--trec", "--tag", "mine", "-o", out)
-    lines = [line.split() for line in out.read_text().splitlines()]
-    assert len(lines) == 96 and {line[1] for line in lines} == {"Q0"}
-    first = [line for line in lines if line[0] == "0"]
-    assert [int(line[3]) for line in first] == list(range(1, 9))
-    assert {line[2] for line in first} == {f"D{i}" for i in range(8)}
-    values = [float(line[4]) for line in first]
-    assert values == sorted(values, reverse=True) and first[0][5] == "mine"
-    text = (folder / "train.letor").read_text()
-    from_stdin = run("predict", model, "-", input=text).stdout
-    assert from_stdin == run("predict", model, folder / "train.letor").stdout
-
-
-def test_evaluate_shows_measures_and_queries(folder):
-    found = run("evaluate", folder / "model.rw", folder / "test.csv", "--per-query").stdout
-    for word in ("ranking error", "NDCG@10", "MAP", "τ_b", "95% interval", "q5"):
-        assert word in found
-    record = json.loads(
-        run("evaluate", folder / "model.rw", folder / "test.csv", "--json", "--per-query").stdout
-    )
-    each = [row["ranking_error"] for row in record["per_query"]]
-    np.testing.assert_allclose(np.mean(each), record["measures"]["ranking_error"]["value"])
-
-
-def test_crossval_compares_and_nests(folder):
-    found = run("crossval", folder / "train.csv", "--nested", "3", "--path").stdout
-    for word in ("rank-rls", "rank-svm", "rank-boost", "leave-query-out", "Nested, 3"):
-        assert word in found
-    record = json.loads(
-        run("crossval", folder / "train.csv", "--learner", "mprank", "--json").stdout
-    )
-    assert record["learners"][0]["path"]["parameter"] == "alpha"
-
-
-@pytest.mark.parametrize(
-    "options",
-    [
-        (),
-        ("--kernel", "rbf", "--scale", "query"),
-        ("--learner", "rank-boost"),
-        ("--learner", "rank-svm", "--kernel", "poly", "--basis", "20"),
-    ],
-)
-def test_explanations_add_up(folder, tmp_path, options):
-    model = tmp_path / "m.rw"
-    run("train", folder / "train.csv", "-o", model, "-q", *options)
-    query = ("explain", model, folder / "test.csv", "--query", "q3")
-    record = json.loads(run(*query, "--json", "--top", "5").stdout)
-    total = sum(part["amount"] for part in record["parts"]) + record["rest"]
-    assert record["difference"] >= 0
-    np.testing.assert_allclose(total, record["difference"], rtol=1e-9, atol=1e-12)
-    shown = run(*query, "--above", "d25", "--below", "4").stdout
-    assert "d25 (A)" in shown and "which is the sum of" in shown
 
 
 def test_preferences_and_ratings(folder, tmp_path):
@@ -232,23 +113,6 @@ def test_missing_values_by_median_or_by_boosting(folder, tmp_path):
         run("train", tmp_path / "holes.csv", "-o", model, "-q", *options)
         found = scores(run("predict", model, tmp_path / "holes.csv").stdout)
         assert np.isfinite(found).all()
-
-
-def test_demo_writes_a_report_and_files_to_go_on_with(tmp_path):
-    found = run("demo", "-o", tmp_path / "tour").stdout
-    assert "report.html" in found and "95% interval" in found
-    page = (tmp_path / "tour" / "report.html").read_text()
-    assert page.startswith("<!doctype html>") and "<svg" in page
-    run("explain", tmp_path / "tour" / "model.rw", tmp_path / "tour" / "unseen.csv")
-
-
-def test_a_model_saved_from_python_is_taken_too(folder, tmp_path):
-    X, y, qid = made_items()
-    rankwise.save(rankwise.RankRLS(4.0).fit(X, y, qid=qid), tmp_path / "m.rw")
-    found = scores(run("predict", tmp_path / "m.rw", folder / "train.letor").stdout)
-    assert len(found) == 96
-    run("explain", tmp_path / "m.rw", folder / "train.letor", "--query", "3")
-    run("report", tmp_path / "m.rw", folder / "train.letor", "-o", tmp_path / "r.html")
 
 
 @pytest.mark.parametrize("learner", LEARNERS)

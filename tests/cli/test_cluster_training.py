@@ -72,6 +72,6 @@ def test_what_a_cluster_does_not_offer(folder, address, options, words):
 
 
 def test_a_scheduler_that_is_not_there(folder, monkeypatch):
-    monkeypatch.setattr("rankwise.cli.cluster.SECONDS", 1)
+    monkeypatch.setattr("rankwise.cli.cluster_training.SCHEDULER_TIMEOUT", 1)
     call = ("train", folder / "csv", "-o", folder / "x.rw", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers" in run(*call, code=2).stderr

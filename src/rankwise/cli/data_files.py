@@ -1,0 +1,198 @@
+"""From data files of any format to Items or a Relation."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Iterable
+from pathlib import PurePath
+from typing import Any
+
+import numpy as np
+
+from rankwise.cli.console import Mistake
+from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.exceptions import ReadError
+from rankwise.io import edge_lists
+from rankwise.io.letor import read_letor
+from rankwise.io.source import Source, read_source
+from rankwise.io.tables import Columns, read_columns
+from rankwise.workflow.ranking_data import Items, Relation
+from rankwise.workflow.recipe import Recipe
+
+LETOR_LINE = re.compile(rb"\s*[-+0-9.eEinfa]+(\s+qid:\S+)?(\s+\d+:\S+)+\s*(#|$)")
+DOCID = re.compile(r"docid\s*=\s*(\S+)")
+
+
+def training_data(
+    path: str, recipe: Recipe, files: DataOptions
+) -> tuple[Items | Relation, DataOptions | None]:
+    """The data that the recipe learns from, and the options that were found if DATA holds items."""
+    if recipe.method.learns_relations:
+        return read_relation(path, files), None
+    if files.nodes or files.row_nodes or files.column_nodes:
+        raise Mistake("nodes are for --learner conditional; for ratings give --items.")
+    if files.items:
+        return read_ratings(path, read_nodes(files.items)), None
+    if files.preferences:
+        items, found = read_items(path, files, scores=False)
+        return read_preferences(files.preferences, items), found
+    return read_items(path, files)
+
+
+def read_items(
+    path: str, files: DataOptions, features: list[str] | None = None, scores: bool = True
+) -> tuple[Items, DataOptions]:
+    """The items of a file, and the options with the columns that were found.
+
+    `features` are the features of a model, which then must be there. Without a model a table must
+    have scores, unless scores=False.
+    """
+    source = read_source(path)
+    if not source.data.strip():
+        raise ReadError("the file is empty.", source.name)
+    format_ = _recognised(path, source) if files.format == "auto" else files.format
+    if format_ == "letor":
+        return _letor(path, source, features), files
+    return _table(read_columns(source), files, features, scores)
+
+
+def _recognised(path: str, source: Source) -> str:
+    """The format of a file, from its name or else from its first line."""
+    suffixes = {suffix.lower() for suffix in PurePath(path).suffixes}
+    if source.data.startswith(b"PAR1") or {".csv", ".tsv", ".tab", ".parquet"} & suffixes:
+        return "table"
+    lines = (line for line in source.data[:200_000].splitlines() if line.strip())
+    first = next((line for line in lines if not line.lstrip().startswith(b"#")), b"")
+    is_letor = LETOR_LINE.match(first) or not any(mark in first for mark in (b",", b"\t", b";"))
+    return "letor" if is_letor else "table"
+
+
+def _letor(path: str, source: Source, features: list[str] | None) -> Items:
+    n = None if features is None else len(features)
+    content: str | io.BytesIO = path
+    if path == "-":
+        content = io.BytesIO(source.data)
+        content.name = source.name
+    try:
+        data = read_letor(content, n_features=n)
+    except ReadError as error:
+        reason = error.reason.replace(f"n_features={n}", f"the model was trained on {n} features")
+        raise ReadError(reason, error.path, error.line, error.column) from None
+    names = None
+    if any(data.comments):
+        docids = [DOCID.search(comment) for comment in data.comments]
+        texts = [comment or f"row {i}" for i, comment in enumerate(data.comments, 1)]
+        names = np.array([m.group(1) if m else text for m, text in zip(docids, texts)])
+    return Items(data.X, data.y, data.qid, names, features or [], source.name)
+
+
+def _table(
+    columns: Columns, files: DataOptions, features: list[str] | None, scores: bool
+) -> tuple[Items, DataOptions]:
+    is_new = features is None
+    files = files.found_in(columns.name, list(columns.values), required=is_new)
+    if is_new and scores:
+        require_target(files, columns.name, columns.values)
+    for ignored in files.ignore if is_new else ():
+        columns.require(ignored, "--ignore")
+    if features is None:
+        others = {*files.columns.values(), *files.ignore}
+        features = [column for column in columns.values if column not in others]
+        if not features:
+            raise ValueError(f"{columns.name} has no column left that could be a feature.")
+    X = _features(columns, features, trained=not is_new)
+    known: dict[str, Any] = {
+        column.item_field: column.values(columns, name)
+        for role, column in COLUMNS.items()
+        if (name := files.columns[role]) is not None
+    }
+    return Items(X, features=list(features), source=columns.name, **known), files
+
+
+def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
+    """The column of scores, or an error if there is none."""
+    target = files.columns["target"]
+    if target is None:
+        raise ValueError(
+            f"{table}: which column holds the scores to learn? Give --target, one of "
+            f"{', '.join(map(repr, columns))}."
+        )
+    return target
+
+
+def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
+    absent = [name for name in chosen if name not in columns.values]
+    if absent:
+        shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
+        raise ValueError(
+            f"{columns.name} lacks {len(absent)} of the model's {len(chosen)} features: {shown}."
+        )
+    numbers: dict[str, Any] = {name: columns.numbers(name) for name in chosen}
+    words = [name for name, values in numbers.items() if values is None]
+    if words and not trained:
+        hint = " ".join(f"--ignore {name!r}" for name in words[:8])
+        raise ValueError(
+            f"{columns.name}: {', '.join(map(repr, words[:8]))} "
+            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Say what it is (--query, "
+            f"--id), or leave it out: {hint}."
+        )
+    for name in words:
+        columns.must_be_numbers(name)
+    return np.column_stack([numbers[name] for name in chosen])
+
+
+def read_preferences(path: str, items: Items) -> Items:
+    """The items with preferences instead of scores; the file names items, or rows from 0."""
+    names = items.names if items.named else None
+    items.preferences = edge_lists.read_preferences(path, items=names, n_items=len(items))
+    items.y = None
+    return items
+
+
+def read_ratings(path: str, objects: Items) -> Items:
+    """Lines user, object, rating: each user is a query over the objects that the user rated."""
+    ratings = edge_lists.read_ratings(path)
+    known = {str(name): row for row, name in enumerate(objects.names)}
+    absent = [str(name) for name in ratings.item_names if str(name) not in known]
+    if absent:
+        raise ValueError(f"{path}: {absent[0]!r} is rated but not in {objects.source}.")
+    row_of_item = np.array([known[str(name)] for name in ratings.item_names])
+    items = objects.take(row_of_item[ratings.edges[:, 1]])
+    items.y, items.qid, items.source = ratings.y, ratings.user_names[ratings.edges[:, 0]], path
+    return items
+
+
+def read_relation(path: str, files: DataOptions, features: Any = (None, None)) -> Relation:
+    """The edges in DATA between the objects of --nodes, or of --row-nodes and --column-nodes.
+
+    `features` are the features of row and column objects that a model was trained on.
+    """
+    columns = None
+    if files.nodes:
+        rows = read_nodes(files.nodes, features[0])
+    elif files.row_nodes and files.column_nodes:
+        rows = read_nodes(files.row_nodes, features[0])
+        columns = read_nodes(files.column_nodes, features[1])
+    else:
+        raise Mistake(
+            "conditional ranking needs features of the objects: --nodes FILE, or --row-nodes "
+            "and --column-nodes."
+        )
+    other = rows if columns is None else columns
+    edges = edge_lists.read_edges(path, rows=rows.names, columns=other.names)
+    return Relation(rows, columns, edges.edges, edges.y, path)
+
+
+def read_nodes(path: str, features: list[str] | None = None) -> Items:
+    """Objects with features: the first column is the name, the other columns are numbers."""
+    columns = read_columns(read_source(path))
+    name, *others = columns.values
+    if not others:
+        raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
+    X = _features(columns, features or others, trained=features is not None)
+    names = columns.text(name)
+    if len(set(names)) < len(names):
+        seen, counts = np.unique(names, return_counts=True)
+        raise ValueError(f"{columns.name} holds {seen[counts.argmax()]!r} twice.")
+    return Items(X, None, None, names, features or others, columns.name)

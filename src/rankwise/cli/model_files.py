@@ -1,0 +1,106 @@
+"""Model files: writing them, and applying them to the data of a command."""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property, wraps
+from pathlib import Path
+from typing import Any
+
+import click
+import numpy as np
+
+from rankwise import load, save
+from rankwise.cli.console import Mistake
+from rankwise.cli.data_files import read_items, read_nodes, read_ratings, read_relation
+from rankwise.cli.data_options import COLUMNS, DataOptions, data_options
+from rankwise.learners.conditional_ranker import ConditionalRanker
+from rankwise.learners.rank_boost import RankBoost
+from rankwise.workflow.ranking_data import Items, Relation
+from rankwise.workflow.trained_model import TrainedModel
+
+
+def write_model(model: TrainedModel, path: str) -> None:
+    """Write the model to a file, or to standard output for "-"."""
+    if path != "-":
+        save(model, path)
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        scratch = Path(folder) / "model.rw"
+        save(model, scratch)
+        sys.stdout.buffer.write(scratch.read_bytes())
+        sys.stdout.buffer.flush()
+
+
+def applies_model(query: str = COLUMNS["query"].option) -> Callable:
+    """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
+
+    The command receives them as its first argument, a ModelAndData.
+    """
+
+    def decorate(command: Callable) -> Callable:
+        @click.argument("model")
+        @click.argument("data")
+        @data_options(query)
+        @wraps(command)
+        def bundled(model: str, data: str, files: DataOptions, **options: Any) -> Any:
+            return command(ModelAndData(model, data, files), **options)
+
+        return bundled
+
+    return decorate
+
+
+@dataclass
+class ModelAndData:
+    """A model file and the data that it is applied to; both are read when they are needed."""
+
+    model_path: str
+    data_path: str
+    files: DataOptions
+
+    @cached_property
+    def model(self) -> TrainedModel:
+        """A learner that Python saved is wrapped, and its name becomes its record."""
+        model = load(self.model_path)
+        if isinstance(model, TrainedModel):
+            return model
+        return TrainedModel(model, None, {"recipe": {"learner": type(model).__name__}})
+
+    @property
+    def is_relational(self) -> bool:
+        return isinstance(self.model.ranker, ConditionalRanker)
+
+    def scored(self) -> tuple[Items, np.ndarray]:
+        """The items of DATA and their scores; for a relation the items are its edges."""
+        ranker = self.model.ranker
+        if not self.is_relational:
+            items = self._items()
+            return items, self.model.predict(items.X, items.qid)
+        rows, columns = self.relation.domains
+        scores = ranker.predict_edges(rows.X, columns.X, self.relation.edges)
+        return self.relation.as_items(ranker.condition), scores
+
+    @cached_property
+    def relation(self) -> Relation:
+        """The edges of DATA between objects with the features of the model."""
+        features = self.model.training.get("node_features", (None, None))
+        return read_relation(self.data_path, self.files, features)
+
+    def _items(self) -> Items:
+        """The items of DATA with the features of the model, read as in training."""
+        model, record = self.model, self.model.training
+        features = record.get("features") or None
+        if self.files.items:
+            return read_ratings(self.data_path, read_nodes(self.files.items, features))
+        items, _ = read_items(self.data_path, self.files.over(record.get("reading")), features)
+        n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
+        if n != expected:
+            raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
+        fills_missing = model.scaler is not None and model.scaler.missing == "median"
+        if not fills_missing and not isinstance(model.ranker, RankBoost):
+            items.refuse_missing("Train with --missing median, or --learner rank-boost.")
+        return items

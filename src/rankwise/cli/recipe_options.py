@@ -1,0 +1,103 @@
+"""The options of training that `train` and `crossval` share, and the recipe that they make."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import click
+
+from rankwise.learners.item_scaler import SCALES
+from rankwise.workflow.recipe import Recipe
+
+KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
+
+
+class NumberOrWord(click.ParamType):
+    """A number, one of the given words, or (if `several`) a list of numbers with commas."""
+
+    def __init__(self, *words: str, kind: type = float, several: bool = False):
+        self.words, self.kind, self.several = words, kind, several
+        self.name = "|".join((*words, "number"))
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str) or value in self.words:
+            return value
+        try:
+            numbers = tuple(self.kind(part) for part in value.split(","))
+        except ValueError:
+            numbers = ()
+        if not numbers or (len(numbers) > 1 and not self.several):
+            expected = " or ".join((*map(repr, self.words), f"a number ({self.kind.__name__})"))
+            self.fail(f"{value!r} is not {expected}.", param, ctx)
+        return numbers if len(numbers) > 1 else numbers[0]
+
+
+def stacked(*options: Callable) -> Callable:
+    """One decorator for several options; the help lists them in this order."""
+    return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
+
+
+def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Callable:
+    """The option of a field of Recipe, with the default of that field."""
+    field = Recipe.__dataclass_fields__[name.removeprefix("--").replace("-", "_")]
+    kind = click.Choice(choices) if choices else type
+    return click.option(name, type=kind, default=field.default, help=help)
+
+
+NUMBER, COUNT = NumberOrWord("auto"), NumberOrWord("auto", kind=int)
+NUMBERS = NumberOrWord("auto", several=True)
+BASIS = NumberOrWord("auto", "all", kind=int)
+HOLD_OUT = NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int)
+recipe_options = stacked(
+    recipe_option(
+        "--alpha",
+        "Regularisation: auto by cross-validation, a value, or candidates 0.1,1,10.",
+        type=NUMBERS,
+    ),
+    recipe_option("--loss", "One of the learner's losses (see below)."),
+    recipe_option("--kernel", "Kernel.", *KERNELS),
+    recipe_option(
+        "--gamma", "Kernel width; auto: median heuristic for rbf and laplacian.", type=NUMBER
+    ),
+    recipe_option("--degree", "Degree of the poly kernel.", type=float),
+    recipe_option("--coef0", "Constant of poly and sigmoid.", type=float),
+    recipe_option(
+        "--basis",
+        "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
+        type=BASIS,
+    ),
+    recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
+    recipe_option(
+        "--missing",
+        "Missing values: an error, or the feature's median (rank-boost takes them as they are).",
+        *("refuse", "median"),
+    ),
+    recipe_option("--cv", "Judge candidates by a hold-out or this many folds.", type=HOLD_OUT),
+    recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", type=float),
+    recipe_option("--rounds", "rank-boost: rounds; auto by cross-validation.", type=COUNT),
+    recipe_option("--tol", "Accuracy of iterative solvers.", type=float),
+    recipe_option("--max-iter", "Most iterations of such a solver.", type=click.IntRange(1)),
+    recipe_option("--seed", "Seed of every random choice.", type=int),
+)
+
+
+def taken_recipe(options: dict[str, Any], learner: str, given: set[str]) -> Recipe:
+    """The recipe of the options, which are removed from `options`.
+
+    It is a mistake if an option was `given` that means nothing to the learner.
+    """
+    fields = set(Recipe.__dataclass_fields__)
+    values = {key: options.pop(key) for key in list(options) if key in fields}
+    if values.get("basis") == "all":
+        values["basis"] = None
+    recipe = Recipe(learner=learner, **values)
+    recipe.refuse_unused(given)
+    return recipe
+
+
+def given_options(ctx: click.Context) -> set[str]:
+    """The names of the options that were written on the command line."""
+    source = click.core.ParameterSource.COMMANDLINE
+    return {name for name in ctx.params if ctx.get_parameter_source(name) == source}

@@ -1,0 +1,164 @@
+"""The data of a ranking task with their names: items with features, or edges between objects."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
+
+
+@dataclass
+class Items:
+    """Each row of X (m, n) is one item; y, qid and names hold one entry per item where known.
+
+    `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
+    says whether the items came with names; otherwise they are called "row 1", "row 2", ...
+    """
+
+    X: Any
+    y: Any = None
+    qid: Any = None
+    names: Any = None
+    features: list[str] = field(default_factory=list)
+    source: str = "data"
+    preferences: Preferences | None = None
+
+    def __post_init__(self) -> None:
+        self.named = self.names is not None
+        if self.names is None:
+            self.names = np.array([f"row {i + 1}" for i in range(self.X.shape[0])])
+        if not self.features:
+            self.features = numbered("feature", self.X.shape[1])
+
+    def __len__(self) -> int:
+        return self.X.shape[0]
+
+    @property
+    def queries(self) -> Queries:
+        return Queries.from_labels(self.qid, len(self))
+
+    @property
+    def supervision(self) -> dict[str, Any]:
+        """The arguments by which `fit` of a learner is told the order of the items."""
+        if self.preferences is not None:
+            return {"preferences": self.preferences}
+        return {"y": self.y, "qid": self.qid}
+
+    def take(self, index: np.ndarray) -> Items:
+        """The items at these row numbers, without preferences."""
+        taken: dict[str, Any] = {"preferences": None}
+        for name in ("X", "y", "qid", "names"):
+            value = getattr(self, name)
+            taken[name] = None if value is None else value[index]
+        return replace(self, **taken)
+
+    def members(self, label: str) -> np.ndarray:
+        """Row numbers of the query with this label."""
+        if self.qid is None:
+            raise ValueError(f"{self.source} has no queries: leave the query out.")
+        members = np.flatnonzero(np.array([str(q) == str(label) for q in self.qid]))
+        if not len(members):
+            labels = [str(q) for q in self.queries.labels]
+            shown = ", ".join(labels[:8]) + (", ..." if len(labels) > 8 else "")
+            raise ValueError(f"{self.source} has no query {label!r}; it has {shown}.")
+        return members
+
+    def refuse_missing(self, way_out: str) -> None:
+        """Raise an error that names the first item and feature without a value."""
+        is_sparse = sparse.issparse(self.X)
+        if not np.isnan(self.X.data if is_sparse else self.X).any():
+            return
+        row, column = np.argwhere(np.isnan(self.X.toarray() if is_sparse else self.X))[0]
+        raise ValueError(
+            f"{self.source}: {self.features[column]!r} of {self.names[row]} is missing. {way_out}"
+        )
+
+    def describe(self) -> str:
+        """One line: the numbers of items, features and queries, and the scores or preferences."""
+        parts = [counted(len(self), "item"), counted(self.X.shape[1], "feature")]
+        if self.qid is not None:
+            parts.append(counted(len(self.queries), "query", "queries"))
+        if self.preferences is not None:
+            parts.append(counted(len(self.preferences), "preference"))
+        elif self.y is not None:
+            levels = np.unique(self.y)
+            if len(levels) <= 6:
+                parts.append("scores " + ", ".join(f"{level:g}" for level in levels))
+            else:
+                parts.append(f"scores {levels[0]:g} to {levels[-1]:g}")
+        return ", ".join(parts)
+
+    def about(self) -> dict[str, Any]:
+        """The training data in the record of a model."""
+        queries = None if self.qid is None else len(self.queries)
+        counts = {"items": len(self), "queries": queries, "features": self.X.shape[1]}
+        return {"source": self.source, "summary": self.describe(), **counts}
+
+
+@dataclass
+class Relation:
+    """q edges between named objects: `edges` (q, 2) holds numbers of row and column objects.
+
+    `y` (q,) holds the values of the edges, or is None. `columns` is None if both ends of an edge
+    belong to the same domain.
+    """
+
+    rows: Items
+    columns: Items | None
+    edges: np.ndarray
+    y: Any
+    source: str = "data"
+
+    def __len__(self) -> int:
+        return len(self.edges)
+
+    @property
+    def domains(self) -> tuple[Items, Items]:
+        """The row objects and the column objects; the same objects twice in one domain."""
+        return self.rows, self.rows if self.columns is None else self.columns
+
+    @property
+    def nodes(self) -> Any:
+        """The features of the objects, in the form that ConditionalRanker.fit takes."""
+        return self.rows.X if self.columns is None else (self.rows.X, self.columns.X)
+
+    def as_items(self, condition: str) -> Items:
+        """The edges as items without features: each condition is a query over its candidates."""
+        given, ranked = (
+            self.domains[side].names[self.edges[:, side]] for side in sides_of(condition)
+        )
+        return Items(np.zeros((len(self), 1)), self.y, given, ranked, ["edge"], self.source)
+
+    def describe(self) -> str:
+        """One line: the numbers of edges and of objects."""
+        parts = [counted(len(self), "edge")]
+        if self.columns is None:
+            parts.append(counted(len(self.rows), "node"))
+        else:
+            parts.append(counted(len(self.rows), "row node"))
+            parts.append(counted(len(self.columns), "column node"))
+        return ", ".join(parts)
+
+    def about(self) -> dict[str, Any]:
+        """The training data in the record of a model."""
+        return {"source": self.source, "summary": self.describe(), "items": len(self)}
+
+
+def sides_of(condition: str) -> tuple[int, int]:
+    """The position in an edge of the object that is given, and of the object that is ranked."""
+    return (0, 1) if condition == "row" else (1, 0)
+
+
+def numbered(name: str, n: int) -> list[str]:
+    """`feature 1`, `feature 2`, ...: names for what has none."""
+    return [f"{name} {j + 1}" for j in range(n)]
+
+
+def counted(number: int, one: str, many: str | None = None) -> str:
+    """`1 item`, `2,000 items`."""
+    return f"{number:,} {one if number == 1 else many or one + 's'}"

@@ -1,0 +1,44 @@
+"""Scaling of items against scikit-learn and plain formulas."""
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.preprocessing import StandardScaler
+
+from rankwise.learners.item_scaler import ItemScaler
+from tests.cli_files import made_items
+
+
+def test_standard_scaling_is_scikit_learns():
+    X, _, _ = made_items()
+    X[:, 2] = 7.0
+    np.testing.assert_allclose(
+        ItemScaler().fit_transform(X), StandardScaler().fit_transform(X), atol=1e-12
+    )
+
+
+@given(st.integers(0, 10**6), st.booleans())
+def test_scaling_by_query_is_scaling_every_query_alone(seed, is_sparse):
+    rng = np.random.default_rng(seed)
+    m = int(rng.integers(1, 30))
+    X = rng.integers(-2, 3, size=(m, 3)).astype(float)
+    qid = rng.integers(0, 5, size=m)
+    given_X = sparse.csr_matrix(X) if is_sparse else X
+    found = ItemScaler("query").fit(given_X).transform(given_X, qid)
+    found = found.toarray() if is_sparse else found
+    for label in np.unique(qid):
+        part = X[qid == label]
+        deviation = part.std(axis=0)
+        deviation[deviation == 0] = 1.0
+        centred = part if is_sparse else part - part.mean(axis=0)
+        np.testing.assert_allclose(found[qid == label], centred / deviation, atol=1e-9)
+
+
+def test_missing_values_take_the_training_median():
+    X = np.array([[1.0, np.nan], [3.0, 4.0], [np.nan, 8.0], [5.0, np.nan]])
+    found = ItemScaler("none", missing="median").fit_transform(X)
+    np.testing.assert_array_equal(found, [[1, 6], [3, 4], [3, 8], [5, 6]])
+    with pytest.raises(ValueError, match="row 0, column 1"):
+        ItemScaler("none").fit(X)
