@@ -29,7 +29,7 @@ from rankwise.learners.svrank import SVRank
 from rankwise.losses.least_squares import PairwisePreferences, PairwiseScores, PointwiseScores
 from rankwise.metrics.scorers import Scorer
 from rankwise.solvers.moments import CentredMoments
-from rankwise.spaces.nodes_and_edges import Nodes
+from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.nystrom_map import KernelMap
 from rankwise.spaces.space import ReducedSpace
 from rankwise.supervision.preferences import Preferences
@@ -157,7 +157,7 @@ KNOWN: tuple[Estimator | Part, ...] = (
     Estimator(MPRankCV, _TOLD, _ITEMS),
     Estimator(SVRank, _TOLD, _ITEMS),
     Estimator(RankBoost, ("_has_queries",)),
-    Estimator(ConditionalRanker, _NODES, caches=("_problems",)),
+    Estimator(ConditionalRanker, _NODES, caches=("_problem",)),
     Estimator(ConditionalRankerCV),
     Estimator(KernelMap, _MAP),
     Estimator(AllPathsVectorizer),

@@ -1,0 +1,148 @@
+"""Spaces of nodes, which pairs of nodes are made of: h(u, v) = φ(u)ᵀ W φ(v).
+
+This is the Kronecker product of two node spaces (equation 7 of Pahikkala et al. 2013), which is
+never formed. A symmetric or antisymmetric W gives the kernels of equations 8 and 9 with the same
+norm ‖W‖_F, which is why those kernels carry the factor ½.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from scipy import sparse
+
+from rankwise.spaces.kernels import check_gram, kernel_matrix, may_be_indefinite, refuse_too_large
+
+
+@dataclass
+class Spectrum:
+    """Z = Q diag(s) Vᵀ of the p nodes' features Z (Z Zᵀ = K), without zero singular values.
+
+    `to_rows` maps coordinates along V to coefficients of whatever represents a node: features, or
+    kernel values to the training nodes. If `centred`, this is the decomposition of C Z, where C is
+    the centring matrix.
+    """
+
+    Q: np.ndarray
+    s: np.ndarray
+    to_rows: np.ndarray
+    centred: bool
+
+    @property
+    def is_full(self) -> bool:
+        """Whether Q spans all vectors, or all vectors of mean zero if centred."""
+        return self.Q.shape[1] == self.Q.shape[0] - self.centred
+
+
+class Nodes:
+    """The training nodes of one domain, by their features (linear kernel, n < p) or their kernel.
+
+    `rows` (p, d) represents the training nodes: by features, d = n, or by the kernel matrix, d = p.
+    The route through features does not square the condition number, so alpha may go down to 0.
+    `X` holds the features that the kernel of new nodes is computed from; None if it is not needed.
+    """
+
+    def __init__(
+        self,
+        rows: np.ndarray,
+        X: Any,
+        kernel: str | Callable,
+        parameters: dict,
+        through_features: bool,
+    ):
+        self.rows = rows
+        self.X = X
+        self.kernel = kernel
+        self.parameters = parameters
+        self.through_features = through_features
+
+    @classmethod
+    def build(cls, X: Any, kernel: str | Callable, parameters: dict, name: str) -> Nodes:
+        """The space of the nodes X; `name` is what error messages call them."""
+        p = X.shape[0]
+        if cls.takes_kernels(kernel):
+            return cls(check_gram(_dense(X), f"the kernel of {name}"), None, kernel, {}, False)
+        if kernel == "linear" and X.shape[1] < p:
+            return cls(_dense(X), None, kernel, parameters, True)
+        refuse_too_large(
+            p,
+            p,
+            f"the kernel of {name}",
+            "take fewer nodes, or a linear kernel with n < p features",
+        )
+        K = kernel_matrix(X, X, kernel, **parameters)
+        if may_be_indefinite(kernel):
+            check_gram(K, f"the kernel of {name}")
+        return cls(K, X, kernel, parameters, False)
+
+    @staticmethod
+    def takes_kernels(kernel: str | Callable) -> bool:
+        """Whether nodes are given by their kernel values instead of their features."""
+        return kernel == "precomputed"
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def represent(self, U: Any) -> np.ndarray:
+        """(len(U), d) rows of new nodes, to be multiplied with coefficients."""
+        return (
+            _dense(U)
+            if self.X is None
+            else kernel_matrix(U, self.X, self.kernel, **self.parameters)
+        )
+
+    def represent_to(self, kept: np.ndarray, index: Any) -> np.ndarray:
+        """Rows of the training nodes `index`, as the model of the `kept` nodes needs them."""
+        return self.rows[index] if self.through_features else self.rows[index][..., kept]
+
+    def take(self, index: np.ndarray) -> Nodes:
+        """The space of some of the nodes."""
+        rows = self.rows[index] if self.through_features else self.rows[np.ix_(index, index)]
+        X = None if self.X is None else self.X[index]
+        return Nodes(rows, X, self.kernel, self.parameters, self.through_features)
+
+    def gram(self) -> np.ndarray:
+        return self.rows @ self.rows.T if self.through_features else self.rows
+
+    def from_dual(self, A: np.ndarray) -> np.ndarray:
+        """Coefficients of `rows` from coefficients A of a kernel expansion over the nodes."""
+        return self.rows.T @ A if self.through_features else A
+
+    def spectrum(self, centred: bool = False) -> Spectrum:
+        """Thin SVD of the features, O(p n²), or eigendecomposition of the kernel, O(p³)."""
+        if self.through_features:
+            Z = self.rows - self.rows.mean(axis=0) if centred else self.rows
+            Q, s, Vt = np.linalg.svd(Z, full_matrices=False)
+            kept = s > max(Z.shape) * np.finfo(float).eps * s.max(initial=0.0)
+            return Spectrum(_recentred(Q[:, kept], centred), s[kept], Vt[kept].T, centred)
+        K = centre_kernel(self.rows) if centred else self.rows
+        eigenvalues, Q = scipy.linalg.eigh(K, check_finite=False, overwrite_a=centred)
+        kept = eigenvalues > len(K) * np.finfo(float).eps * max(eigenvalues[-1], 0.0)
+        if centred:
+            kept[0] = False
+        first = len(K) if not kept.any() else int(np.argmax(kept))
+        Q, s = _recentred(Q[:, first:], centred), np.sqrt(eigenvalues[first:])
+        return Spectrum(Q, s, Q / s, centred)
+
+
+def _recentred(Q: np.ndarray, centred: bool) -> np.ndarray:
+    """Q with columns of mean zero: tiny singular values let the constant vector leak into them."""
+    if centred and Q.size:
+        Q -= Q.mean(axis=0)
+    return Q
+
+
+def centre_kernel(K: np.ndarray) -> np.ndarray:
+    """C K C with C = I − 11ᵀ/p, O(p²)."""
+    means = K.mean(axis=0)
+    centred = K - means
+    centred -= (means - means.mean())[:, None]
+    return centred
+
+
+def _dense(X: Any) -> np.ndarray:
+    return X.toarray() if sparse.issparse(X) else np.asarray(X)
