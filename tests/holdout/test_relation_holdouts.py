@@ -36,3 +36,12 @@ def test_holdouts_equal_refitting(objective, relation, two_domains, condition, k
         found = getattr(model, f"leave_{held_out}_out")()
         expected = np.reshape([refit(held_out, u, v) for u, v in edges], shape)
         np.testing.assert_allclose(found, expected, rtol=0, atol=1e-8 * abs(expected).max())
+
+
+def test_a_complete_graph_of_some_nodes_is_refused_with_the_way_out():
+    rng = np.random.default_rng(3)
+    edges = reference.all_edges(5, 5)
+    model = ConditionalRanker().fit(rng.normal(size=(7, 2)), rng.normal(size=25), edges=edges)
+    assert model.solver_ == "closed"
+    with pytest.raises(ValueError, match=r"complete graph fitted in closed form.*selection"):
+        model.leave_row_out()

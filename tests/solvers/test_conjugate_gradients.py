@@ -57,14 +57,14 @@ def test_images_add_up_to_the_image_of_the_point():
     rng = np.random.default_rng(1)
     F, weight, right = rng.normal(size=(30, 6)), rng.uniform(size=30), rng.normal(size=6)
     start = rng.normal(size=6)
+    H = F.T @ (weight[:, None] * F) + 0.1 * np.eye(6)
     system = NormalEquations(
-        lambda w: F @ w, lambda g: F.T @ g, lambda p: weight * p, 0.1, right, start
+        lambda w: F @ w, lambda w, p: F.T @ (weight * p) + 0.1 * w, right, start
     )
     image = F @ start
     for step in islice(conjugate_steps(system), 6):
         image += step.size * step.image
     assert_allclose(image, F @ system.x, rtol=1e-10)
-    H = F.T @ (weight[:, None] * F) + 0.1 * np.eye(6)
     assert_allclose(system.x, np.linalg.solve(H, right), rtol=1e-8)
     assert system.squared_norm == pytest.approx(np.sum((right - H @ system.x) ** 2), abs=1e-20)
 

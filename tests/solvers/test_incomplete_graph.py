@@ -13,7 +13,7 @@ from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.datasets import make_rock_paper_scissors
 from rankwise.exceptions import InvalidKernel
 from rankwise.metrics import ranking_error
-from rankwise.solvers.incomplete_graph import DualModel
+from rankwise.solvers.incomplete_graph import DualSystem
 from rankwise.spaces import edges as edge_products
 from tests import reference_conditional as reference
 
@@ -33,7 +33,7 @@ def test_sparse_route_equals_dense_route(objective, relation, two_domains, monke
                 0.1, objective=objective, relation=relation, kernel=kernel, tol=0, max_iter=10
             )
             found.append(reference.fit(model, A, B, shape, y, edges=edges).predict(A, B))
-            is_dual = isinstance(model._problem.solvers[0].model, DualModel)
+            is_dual = isinstance(model._problem.solvers[0].system, DualSystem)
             assert is_dual == (kernel == "rbf")
         np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-8)
 

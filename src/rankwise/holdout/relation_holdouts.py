@@ -43,22 +43,16 @@ class RelationHoldouts:
         else:
             self._by_condition = GeneralHoldouts(graph)
 
-    def leave_row_out(self, alpha: float) -> np.ndarray:
-        return self._leave_side_out(0, alpha)
-
-    def leave_column_out(self, alpha: float) -> np.ndarray:
-        return self._leave_side_out(1, alpha)
-
-    def leave_edge_out(self, alpha: float) -> np.ndarray:
-        return self._task.turned(self._by_condition.without_edge(alpha))
-
-    def leave_both_out(self, alpha: float) -> np.ndarray:
-        return self._task.turned(self._by_condition.without_both(alpha))
-
-    def _leave_side_out(self, side: int, alpha: float) -> np.ndarray:
-        holdouts = self._by_condition
-        sides = holdouts.without_condition, holdouts.without_object
-        return self._task.turned(self._task.conditions_first(*sides)[side](alpha))
+    def without(self, what: str, alpha: float) -> np.ndarray:
+        """Predictions without each "row", "column" or "edge", or without "both" row and column."""
+        holdouts, turned = self._by_condition, self._task.turned
+        if what == "edge":
+            return turned(holdouts.without_edge(alpha))
+        if what == "both":
+            return turned(holdouts.without_both(alpha))
+        if what == self._task.condition:
+            return turned(holdouts.without_condition(alpha))
+        return turned(holdouts.without_object(alpha))
 
 
 class GeneralHoldouts:
@@ -66,7 +60,7 @@ class GeneralHoldouts:
 
     Leaving items out of ridge regression adds a free shift e to their labels that makes their dual
     variables vanish: e = residual / (1 − leverage). Both are sums over the spectrum of
-    `keep` = alpha / (s² t² + alpha), so that no digits cancel as alpha -> 0.
+    `keep` = alpha / (s² t² + alpha), so that no digits cancel as alpha goes to 0.
     """
 
     def __init__(self, graph: CompleteGraph):
@@ -85,19 +79,18 @@ class GeneralHoldouts:
         """Each edge by the model without its row and its column."""
         graph = self._graph
         rows, columns = graph.nodes
-        n_rows, n_columns = len(rows), len(columns)
-        scores = np.empty((n_rows, n_columns, len(graph.relations)))
-        if n_rows <= n_columns:
-            for u in range(n_rows):
-                kept = np.delete(np.arange(n_rows), u)
+        scores = np.empty((len(rows), len(columns), len(graph.relations)))
+        if len(rows) <= len(columns):
+            for u in range(len(rows)):
+                kept = np.delete(np.arange(len(rows)), u)
                 relations = [Y[kept] for Y in graph.relations]
                 part = CompleteGraph(rows.take(kept), columns, relations, graph.ranking)
                 row = rows.represent_to(kept, u) @ part.rows.to_rows
                 weights = GeneralHoldouts(part).weights_without_column(alpha)
                 scores[u] = _stacked(row @ W for W in weights)
         else:
-            for v in range(n_columns):
-                kept = np.delete(np.arange(n_columns), v)
+            for v in range(len(columns)):
+                kept = np.delete(np.arange(len(columns)), v)
                 relations = [Y[:, kept] for Y in graph.relations]
                 part = CompleteGraph(rows, columns.take(kept), relations, graph.ranking)
                 column = columns.represent_to(kept, v) @ part.columns.to_rows

@@ -7,17 +7,23 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
+from sklearn.utils.validation import check_array, check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
-from rankwise.learners.conditional_inputs import check_nodes, relation_problem
 from rankwise.metrics import conditional_error
+from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
-from rankwise.spaces.kernels import refuse_too_large
+from rankwise.spaces.kernels import check_kernel, refuse_too_large
 from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.pair_function import PairFunction
-from rankwise.supervision.relation import RelationTask, check_edges, warn_if_not_mirrored
-from rankwise.validation import check_items, check_positive
+from rankwise.supervision.relation import (
+    RelationTask,
+    check_early_stopping,
+    check_edges,
+    check_labels,
+    warn_if_not_mirrored,
+)
+from rankwise.validation import check_choice, check_items, check_positive, refuse_non_finite
 
 
 class ConditionalRanker(BaseEstimator):
@@ -60,11 +66,7 @@ class ConditionalRanker(BaseEstimator):
     n_skipped_conditions_ : number of conditions with a single edge, which tell nothing of an order
     """
 
-    coef_: np.ndarray
-    dual_coef_: np.ndarray
     n_features_in_: Any
-    _rows: Nodes
-    _columns: Nodes
     _problem: RelationProblem | None
 
     def __init__(
@@ -109,8 +111,8 @@ class ConditionalRanker(BaseEstimator):
         warn_if_not_mirrored(problem.labels, problem.task)
         self._problem, self._two_domains = problem, problem.two_domains
         self._rows, self._columns = problem.rows, problem.columns
+        solutions = [solver.solve(float(self.alpha)) for solver in problem.solvers]
         self.n_skipped_conditions_ = problem.n_skipped_conditions
-        solutions = problem.solve(float(self.alpha))
         self._set_coefficients(problem.coefficients([solution.w for solution in solutions]))
         iterated = [s for solver, s in zip(problem.solvers, solutions) if solver.name == "cg"]
         self.solver_ = "cg" if iterated else "closed"
@@ -162,7 +164,7 @@ class ConditionalRanker(BaseEstimator):
         n_best = V.shape[0] if k is None else k
         if not isinstance(n_best, numbers.Integral) or n_best < 1:
             raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        function = self._function if task.by_row else self._function.transposed()
+        function, _ = task.conditions_first(self._function, self._function.transposed())
         index, scores = function.best(u, V, int(n_best))
         return self._squeezed(index), self._squeezed(scores)
 
@@ -197,12 +199,8 @@ class ConditionalRanker(BaseEstimator):
         the solution of the next larger one.
         """
         problem = self._fitted_problem()
-        alphas = np.asarray(alphas, dtype=float)
-        if alphas.ndim != 1 or not len(alphas):
-            raise ValueError("alphas must be a non-empty sequence of numbers.")
         iterates = all(solver.name == "cg" for solver in problem.solvers)
-        for alpha in alphas:
-            check_positive("alphas", float(alpha), zero=iterates)
+        alphas = check_alphas(alphas, zero=iterates)
         size = self._function.coefficients.size
         refuse_too_large(len(alphas), size, "the path", "ask for fewer alphas at a time")
         order = np.argsort(-alphas, kind="stable")
@@ -211,15 +209,15 @@ class ConditionalRanker(BaseEstimator):
 
     def leave_row_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each row by the model trained without it (setting 2 or 3)."""
-        return self._squeezed(self._holdouts().leave_row_out(float(self.alpha)))
+        return self._predictions_without("row")
 
     def leave_column_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each column by the model trained without it."""
-        return self._squeezed(self._holdouts().leave_column_out(float(self.alpha)))
+        return self._predictions_without("column")
 
     def leave_edge_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each edge by the model without that edge (setting 1)."""
-        return self._squeezed(self._holdouts().leave_edge_out(float(self.alpha)))
+        return self._predictions_without("edge")
 
     def leave_both_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each edge (u, v) by the model without row u and column v.
@@ -227,10 +225,11 @@ class ConditionalRanker(BaseEstimator):
         This is setting 4. In one domain with a general relation u and v still meet the other nodes
         in their other role; rankwise.selection.RowColumnSplit(one_domain=True) prevents that.
         """
-        return self._squeezed(self._holdouts().leave_both_out(float(self.alpha)))
+        return self._predictions_without("both")
 
-    def _holdouts(self) -> RelationHoldouts:
-        return RelationHoldouts(self._fitted_problem())
+    def _predictions_without(self, what: str) -> np.ndarray:
+        holdouts = RelationHoldouts(self._fitted_problem())
+        return self._squeezed(holdouts.without(what, float(self.alpha)))
 
     def _fitted_problem(self) -> RelationProblem:
         check_is_fitted(self)
@@ -246,3 +245,78 @@ class ConditionalRanker(BaseEstimator):
         tags.input_tags.pairwise = Nodes.takes_kernels(self.kernel)
         tags.target_tags.required = True
         return tags
+
+
+def check_alphas(alphas: Any, *, zero: bool = False) -> np.ndarray:
+    """The numbers as an array; all positive, or not negative if zero is allowed."""
+    alphas = np.asarray(alphas, dtype=float)
+    if alphas.ndim != 1 or not len(alphas):
+        raise ValueError("alphas must be a non-empty sequence of numbers.")
+    for alpha in alphas:
+        check_positive("alphas", float(alpha), zero=zero)
+    return alphas
+
+
+def relation_problem(
+    ranker: ConditionalRanker, X: Any, Y: Any, edges: Any
+) -> tuple[RelationProblem, bool]:
+    """The problem that `ranker` has to solve, and whether Y has an axis of relations.
+
+    Nothing is solved yet. Sets n_features_in_ and feature_names_in_ of the ranker.
+    """
+    task = RelationTask(ranker.objective, ranker.relation, ranker.condition)
+    _check_parameters(ranker)
+    A, B = _check_domains(ranker, X, task)
+    shape = (A.shape[0], B.shape[0])
+    labels, has_relations = check_labels(Y, edges, shape)
+    kernel = {"gamma": ranker.gamma, "degree": ranker.degree, "coef0": ranker.coef0}
+    rows = Nodes.build(A, ranker.kernel, kernel, "the nodes" if B is A else "the row nodes")
+    columns = rows if B is A else Nodes.build(B, ranker.kernel, kernel, "the column nodes")
+    early_stopping = check_early_stopping(ranker.early_stopping, shape, len(labels))
+    solver = "cg" if ranker.alpha == 0 or early_stopping is not None else ranker.solver
+    limits = Limits(float(ranker.tol), int(ranker.max_iter), ranker.verbose)
+    options = solver, limits, early_stopping, ranker.random_state
+    return RelationProblem(rows, columns, labels, task, *options), has_relations
+
+
+def _check_parameters(ranker: ConditionalRanker) -> None:
+    check_positive("alpha", ranker.alpha, zero=True)
+    check_choice("solver", ranker.solver, ("auto", "closed", "cg"))
+    check_positive("tol", ranker.tol, zero=True)
+    check_kernel(ranker.kernel, gamma=ranker.gamma, degree=ranker.degree, coef0=ranker.coef0)
+    if not isinstance(ranker.max_iter, numbers.Integral) or ranker.max_iter < 1:
+        raise ValueError(f"max_iter must be a positive integer; got {ranker.max_iter!r}.")
+    if ranker.solver == "closed" and ranker.alpha == 0:
+        raise ValueError('alpha = 0 needs solver="cg" (or "auto"); "closed" needs alpha > 0.')
+    if ranker.solver == "closed" and ranker.early_stopping is not None:
+        raise ValueError('early_stopping needs solver="cg" (or "auto"): "closed" never iterates.')
+
+
+def _check_domains(ranker: ConditionalRanker, X: Any, task: RelationTask) -> tuple[Any, Any]:
+    """The row nodes A and the column nodes B; B is A if there is one domain."""
+    if not isinstance(X, tuple):
+        X = check_items(ranker, X, reset=True)
+        return X, X
+    if len(X) != 2:
+        raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
+    if task.sign:
+        raise ValueError(
+            f"relation={task.relation!r} needs rows and columns of one domain, but X is a pair "
+            "(A, B) of two domains: use relation='general', or one X for both."
+        )
+    A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
+    ranker.n_features_in_ = (A.shape[1], B.shape[1])
+    return A, B
+
+
+def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
+    """A float matrix or CSR matrix of nodes, with the number of features of the training nodes."""
+    X = check_array(
+        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
+    )
+    refuse_non_finite(X, name)
+    if n_features is not None and X.shape[1] != n_features:
+        raise ValueError(
+            f"{name} has {X.shape[1]} features, the model was fitted with {n_features}."
+        )
+    return X

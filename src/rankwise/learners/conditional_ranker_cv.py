@@ -11,8 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.relation_holdouts import RelationHoldouts
-from rankwise.learners.conditional_inputs import relation_problem
-from rankwise.learners.conditional_ranker import ConditionalRanker
+from rankwise.learners.conditional_ranker import ConditionalRanker, check_alphas, relation_problem
 from rankwise.metrics import ranking_error
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.model_selection.relational_splits import (
@@ -23,15 +22,15 @@ from rankwise.model_selection.relational_splits import (
 )
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.supervision.relation import Labels
-from rankwise.validation import check_choice, check_positive
+from rankwise.validation import check_choice
 
-SETTINGS: dict[str, tuple[Any, Any]] = {
-    "edges": (EdgeSplit, RelationHoldouts.leave_edge_out),
-    "rows": (RowSplit, RelationHoldouts.leave_row_out),
-    "columns": (ColumnSplit, RelationHoldouts.leave_column_out),
-    "both": (RowColumnSplit, RelationHoldouts.leave_both_out),
+SETTINGS = {
+    "edges": (EdgeSplit, "edge"),
+    "rows": (RowSplit, "row"),
+    "columns": (ColumnSplit, "column"),
+    "both": (RowColumnSplit, "both"),
 }
-"""What is new at test time: the folds, and the hold-outs of complete graphs."""
+"""For what is new at test time: folds of any graph, and the hold-outs of a complete graph."""
 
 
 class ConditionalRankerCV(BaseEstimator):
@@ -72,7 +71,8 @@ class ConditionalRankerCV(BaseEstimator):
     def fit(self, X, Y, *, edges=None) -> ConditionalRankerCV:
         """As ConditionalRanker.fit, once per fold; then refits with the best alpha on all edges."""
         check_choice("setting", self.setting, tuple(SETTINGS))
-        alphas = self._checked_alphas()
+        given = 2.0 ** np.arange(-15, 16) if self.alphas is None else self.alphas
+        alphas = np.sort(check_alphas(given))[::-1]
         ranker = ConditionalRanker() if self.ranker is None else clone(self.ranker)
         ranker.set_params(alpha=float(alphas[0]))
         problem, _ = relation_problem(ranker, X, Y, edges)
@@ -88,16 +88,6 @@ class ConditionalRankerCV(BaseEstimator):
         self.best_estimator_ = ranker.set_params(alpha=self.alpha_).fit(X, Y, edges=edges)
         return self
 
-    def _checked_alphas(self) -> np.ndarray:
-        """The candidates, largest first, so that conjugate gradients start from the easiest."""
-        given = 2.0 ** np.arange(-15, 16) if self.alphas is None else self.alphas
-        alphas = np.asarray(given, dtype=float)
-        if alphas.ndim != 1 or not len(alphas):
-            raise ValueError("alphas must be a non-empty sequence of numbers.")
-        for alpha in alphas:
-            check_positive("alphas", float(alpha))
-        return np.sort(alphas)[::-1]
-
     def _leaves_one_out(self, problem: RelationProblem) -> bool:
         if isinstance(self.cv, str):
             check_choice("cv", self.cv, ("auto", "leave-one-out"))
@@ -112,10 +102,10 @@ class ConditionalRankerCV(BaseEstimator):
     def _leave_one_out_errors(self, problem: RelationProblem, alphas: np.ndarray) -> np.ndarray:
         """(relations × conditions, alphas): the decompositions are shared by all alphas."""
         holdouts, turned = RelationHoldouts(problem), problem.task.turned
-        _, leave_out = SETTINGS[self.setting]
+        _, what = SETTINGS[self.setting]
         errors = []
         for alpha in alphas.tolist():
-            held_out = np.moveaxis(leave_out(holdouts, alpha), -1, 0)
+            held_out = np.moveaxis(holdouts.without(what, alpha), -1, 0)
             errors.append(
                 [
                     ranking_error(y, s)

@@ -18,7 +18,7 @@ from rankwise.exceptions import InvalidKernel
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.spaces.kernels import refuse_too_large
 from rankwise.spaces.nodes import Nodes
-from rankwise.supervision.relation import Grid, RelationTask
+from rankwise.supervision.relation import RelationTask
 
 COPIES = 10
 """Number of matrices of the size of Y that a closed form holds at its peak (measured)."""
@@ -27,29 +27,18 @@ COPIES = 10
 class CompleteGraphSolver(Solver):
     """k relations on a complete graph over all or some of the nodes, conditions as rows.
 
-    `grids` holds the labels of each relation, all of them over the same nodes.
+    `grids` holds (Y, row nodes, column nodes) of each relation, all of them over the same nodes.
     """
 
     name = "closed"
 
-    def __init__(self, nodes: tuple[Nodes, Nodes], grids: list[Grid], task: RelationTask):
-        rows, columns = self._nodes = nodes
-        self._kept = grids[0].rows, grids[0].columns
-        kept_rows, kept_columns = self._kept
-        one_domain = columns is rows and (kept_rows is kept_columns or task.sign)
-        rows = rows if kept_rows is None else rows.take(kept_rows)
-        if one_domain:
-            columns = rows
-        elif kept_columns is not None:
-            columns = columns.take(kept_columns)
-        refuse_too_large(
-            len(rows),
-            len(columns),
-            "the closed form of a complete graph",
-            'sample edges and use solver="cg"',
-            copies=COPIES,
-        )
-        relations = [grid.Y for grid in grids]
+    def __init__(self, nodes: tuple[Nodes, Nodes], grids: list, task: RelationTask):
+        self._nodes, self._kept = nodes, grids[0][1:]
+        rows, columns = (side.take(kept) for side, kept in zip(nodes, self._kept))
+        way_out = 'sample edges and use solver="cg"'
+        name = "the closed form of a complete graph"
+        refuse_too_large(len(rows), len(columns), name, way_out, copies=COPIES)
+        relations = [grid[0] for grid in grids]
         self.graph: CompleteGraph | MirroredRanking
         if task.sign == 0:
             self.graph = CompleteGraph(rows, columns, relations, task.ranking)
@@ -59,7 +48,7 @@ class CompleteGraphSolver(Solver):
 
     @property
     def has_all_nodes(self) -> bool:
-        return self._kept == (None, None)
+        return all(kept is None for kept in self._kept)
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
         """w is (d_a, d_b, k), coefficients of the representations of the nodes in the graph."""
@@ -67,14 +56,15 @@ class CompleteGraphSolver(Solver):
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """Coefficients of the representations of all nodes: zero for nodes outside the graph."""
-        for axis, (nodes, kept) in enumerate(zip(self._nodes, self._kept)):
-            if kept is not None and not nodes.through_features:
-                shape = list(w.shape)
-                shape[axis] = len(nodes)
-                spread = np.zeros(shape)
-                spread[(slice(None),) * axis + (kept,)] = w
-                w = spread
-        return w
+        if self.has_all_nodes:
+            return w
+        index = [
+            np.arange(nodes.rows.shape[1]) if nodes.through_features else kept
+            for nodes, kept in zip(self._nodes, self._kept)
+        ]
+        spread = np.zeros((*(nodes.rows.shape[1] for nodes in self._nodes), w.shape[2]))
+        spread[np.ix_(*index)] = w
+        return spread
 
 
 class CompleteGraph:

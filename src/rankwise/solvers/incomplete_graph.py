@@ -9,7 +9,9 @@ with the q × q edge kernel, O(q p), which is never formed; with n node features
 from __future__ import annotations
 
 import warnings
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -29,128 +31,65 @@ NOISE = 8 * np.finfo(float).eps
 """A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors."""
 
 
-@dataclass
-class EdgeModel:
-    """A function at the training edges and, after them, at the validation edges."""
+class EdgeSystem(ABC):
+    """The least-squares problem over functions h, for conjugate gradients (a `System`).
 
-    edges: Edges
-    validation: Edges | None
-    sign: int
-
-    @property
-    def n_values(self) -> int:
-        return len(self.edges) + (0 if self.validation is None else len(self.validation))
-
-    def _sample(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        if self.validation is None:
-            return self.edges.sampled(P, R)
-        if self.edges.dense:
-            scores = (P @ R.T).ravel()
-            return scores[np.concatenate([self.edges.flat, self.validation.flat])]
-        return np.concatenate([self.edges.sampled(P, R), self.validation.sampled(P, R)])
-
-
-@dataclass
-class PrimalModel(EdgeModel):
-    """h = A W Bᵀ at the edges, with coordinates A (p_a, r_a) and B (p_b, r_b) of the nodes.
-
-    `to_rows` maps W to coefficients of the nodes' representations; None if W is them already.
+    A subclass says what the coordinates w of a function are. The values of a function are those at
+    the training edges and, after them, at the validation edges. The residual comes from the values,
+    not from a recurrence, so the objective is always the true one.
     """
 
-    A: np.ndarray
-    B: np.ndarray
-    to_rows: tuple[np.ndarray, np.ndarray] | None = None
+    def __init__(self, y: np.ndarray, edges: Edges, validation: Edges | None, task: RelationTask):
+        self.y, self.edges, self.validation, self.task = y, edges, validation, task
 
-    def zero(self) -> np.ndarray:
-        return np.zeros((self.A.shape[1], self.B.shape[1]))
+    @abstractmethod
+    def zero(self) -> np.ndarray: ...
 
-    def values(self, W: np.ndarray) -> np.ndarray:
-        return self._sample(self.A @ W, self.B)
+    @abstractmethod
+    def values_of(self, w: np.ndarray) -> np.ndarray: ...
 
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        return mirror(self.A.T @ self.edges.times(residual, self.B), self.sign)
+    @abstractmethod
+    def gradient(self, residual: np.ndarray) -> np.ndarray: ...
 
-    def inner(self, W: np.ndarray, V: np.ndarray, values_of_V: np.ndarray) -> float:
-        return float(np.vdot(W, V))
+    @abstractmethod
+    def inner(self, w: np.ndarray, v: np.ndarray, values_of_v: np.ndarray) -> float: ...
 
-    def coefficients(self, W: np.ndarray) -> np.ndarray:
-        return W if self.to_rows is None else self.to_rows[0] @ W @ self.to_rows[1].T
+    @abstractmethod
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficients of the nodes' representations."""
 
+    def begin(self, alpha: float, scale: np.ndarray | None, start: np.ndarray | None) -> None:
+        """Set alpha, a diagonal preconditioner and the first point (None is zero)."""
+        self.alpha, self.scale = alpha, scale
+        self.w = self.zero() if start is None else start.copy()
+        n_values = len(self.edges) + (0 if self.validation is None else len(self.validation))
+        self.values = np.zeros(n_values) if start is None else self.values_of(self.w)
+        target = self._centred(self.y)
+        self._spread, self._steepest = float(target @ target), 0.0
+        self._renew()
+        self.energy = self._spread - self.objective
 
-@dataclass
-class DualModel(EdgeModel):
-    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; the vector a stands for h."""
-
-    nodes: tuple[Nodes, Nodes]
-
-    def __post_init__(self) -> None:
-        self._K_A, self._K_B = (nodes.gram() for nodes in self.nodes)
-        self._holder = self.edges.mirrored() if self.sign else self.edges
-
-    def zero(self) -> np.ndarray:
-        return np.zeros(len(self.edges))
-
-    def values(self, a: np.ndarray) -> np.ndarray:
-        VK = self._holder.times(self._held(a), self._K_B)
-        return self._sample(self._K_A, VK.T)
-
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        return residual
-
-    def inner(self, a: np.ndarray, b: np.ndarray, values_of_b: np.ndarray) -> float:
-        return float(a @ values_of_b[: len(self.edges)])
-
-    def coefficients(self, a: np.ndarray) -> np.ndarray:
-        rows, columns = self.nodes
-        return columns.from_dual(rows.from_dual(self._holder.matrix(self._held(a))).T).T
-
-    def _held(self, a: np.ndarray) -> np.ndarray:
-        if not self.sign:
-            return a
-        return np.concatenate([a, self.sign * a])[self._holder.order] / 2
-
-
-class EdgeSystem:
-    """The least-squares problem for one alpha and the function reached so far (a `System`).
-
-    `scale` is the diagonal of a preconditioner. Residuals of the labels are computed from the
-    values of the function, not by recurrence, so the objective in the history is the true one.
-    """
-
-    def __init__(
-        self,
-        model: PrimalModel | DualModel,
-        y: np.ndarray,
-        alpha: float,
-        ranking: bool,
-        scale: np.ndarray | None = None,
-        start: np.ndarray | None = None,
-    ):
-        self._model, self._y, self._alpha, self._scale = model, y, alpha, scale
-        self._centre = model.edges.centre if ranking else np.asarray
-        self.w = model.zero() if start is None else start.copy()
-        self.values = np.zeros(model.n_values) if start is None else model.values(self.w)
-        centred = self._centre(y)
-        self._spread, self._steepest = float(centred @ centred), 0.0
-        self._renew_residual()
-        self.energy = float(self._spread - self.objective)
+    def _renew(self) -> None:
+        self._residual = self._centred(self.y - self.values[: len(self.y)])
+        self.loss = float(self._residual @ self._residual)
+        self.objective = self.loss + self.alpha * self.inner(self.w, self.w, self.values)
 
     @property
     def noise(self) -> float:
         return NOISE**2 * self._steepest * self._spread
 
     def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
-        slope = self._model.gradient(self._residual) - self._alpha * self.w
-        z = slope if self._scale is None else slope / self._scale
-        image = self._model.values(z)
-        rho = self._model.inner(slope, z, image)
+        slope = self.gradient(self._residual) - self.alpha * self.w
+        z = slope if self.scale is None else slope / self.scale
+        image = self.values_of(z)
+        rho = self.inner(slope, z, image)
         refuse_overflow(rho)
         return z, image, rho
 
     def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
-        along = self._centre(image[: len(self._y)])
-        squared_norm = self._model.inner(direction, direction, image)
-        curvature = float(along @ along + self._alpha * squared_norm)
+        along = self._centred(image[: len(self.y)])
+        squared_norm = self.inner(direction, direction, image)
+        curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
         if curvature > 0:
             self._steepest = max(self._steepest, curvature / squared_norm)
@@ -159,46 +98,79 @@ class EdgeSystem:
     def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
         self.w += size * direction
         self.values += size * image
-        self._renew_residual()
+        self._renew()
 
-    def _renew_residual(self) -> None:
-        self._residual = self._centre(self._y - self.values[: len(self._y)])
-        self.loss = float(self._residual @ self._residual)
-        squared_norm = self._model.inner(self.w, self.w, self.values)
-        self.objective = self.loss + self._alpha * squared_norm
+    def _centred(self, v: np.ndarray) -> np.ndarray:
+        return self.edges.centre(v) if self.task.ranking else v
+
+    def _sampled(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        if self.validation is None:
+            return self.edges.sampled(P, R)
+        if self.edges.dense:
+            scores = (P @ R.T).ravel()
+            return scores[np.concatenate([self.edges.flat, self.validation.flat])]
+        return np.concatenate([self.edges.sampled(P, R), self.validation.sampled(P, R)])
 
 
-@dataclass
-class Judge:
-    """Conditional ranking errors (equation 4) of values at the training and validation edges."""
+class PrimalSystem(EdgeSystem):
+    """h = A W Bᵀ at the edges, with coordinates A (p_a, r_a) and B (p_b, r_b) of the nodes.
 
-    y: np.ndarray
-    rows: np.ndarray
-    validation_y: np.ndarray
-    validation_rows: np.ndarray
+    `to_rows` maps W to coefficients of the nodes' representations; None if W is them already.
+    """
 
-    def __post_init__(self) -> None:
-        try:
-            ranking_error(self.validation_y, self.validation_y, self.validation_rows)
-        except UndefinedMetric as error:
-            raise ValueError(
-                "early_stopping: no condition has two validation edges of different value, so no "
-                "error can be measured; give more edges, or early_stopping=None."
-            ) from error
+    def __init__(self, A: np.ndarray, B: np.ndarray, to_rows: tuple | None, *observed: Any):
+        super().__init__(*observed)
+        self.A, self.B, self.to_rows = A, B, to_rows
 
-    def errors(self, values: np.ndarray) -> dict[str, float]:
-        training, validation = np.split(values, [len(self.y)])
-        try:
-            train_error = ranking_error(self.y, training, self.rows)
-        except UndefinedMetric:
-            train_error = float("nan")
-        validation_error = ranking_error(self.validation_y, validation, self.validation_rows)
-        return {"train_error": train_error, "validation_error": validation_error}
+    def zero(self):
+        return np.zeros((self.A.shape[1], self.B.shape[1]))
+
+    def values_of(self, w):
+        return self._sampled(self.A @ w, self.B)
+
+    def gradient(self, residual):
+        return mirror(self.A.T @ self.edges.times(residual, self.B), self.task.sign)
+
+    def inner(self, w, v, values_of_v):
+        return float(np.vdot(w, v))
+
+    def coefficients(self, w):
+        return w if self.to_rows is None else self.to_rows[0] @ w @ self.to_rows[1].T
+
+
+class DualSystem(EdgeSystem):
+    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; the vector a is w."""
+
+    def __init__(self, nodes: tuple[Nodes, Nodes], *observed: Any):
+        super().__init__(*observed)
+        self.nodes, self._grams = nodes, [side.gram() for side in nodes]
+        self._holder = self.edges.mirrored() if self.task.sign else self.edges
+
+    def zero(self):
+        return np.zeros(len(self.edges))
+
+    def values_of(self, w):
+        K_A, K_B = self._grams
+        return self._sampled(K_A, self._holder.times(self._held(w), K_B).T)
+
+    def gradient(self, residual):
+        return residual
+
+    def inner(self, w, v, values_of_v):
+        return float(w @ values_of_v[: len(w)])
+
+    def coefficients(self, w):
+        rows, columns = self.nodes
+        return columns.from_dual(rows.from_dual(self._holder.matrix(self._held(w))).T).T
+
+    def _held(self, w: np.ndarray) -> np.ndarray:
+        sign = self.task.sign
+        return np.concatenate([w, sign * w])[self._holder.order] / 2 if sign else w
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When the iterations end. `tol` = 0 runs max_iter of them, without a preconditioner."""
+    """When the iterations end; tol = 0 runs max_iter of them, without a preconditioner."""
 
     tol: float = 1e-6
     max_iter: int = 200
@@ -225,54 +197,47 @@ class EdgeSolver(Solver):
         self,
         nodes: tuple[Nodes, Nodes],
         labels: Labels,
+        validation: Labels | None,
         task: RelationTask,
         limits: Limits,
-        validation: Labels | None = None,
     ):
-        self._task, self._limits = task, limits
-        labels = labels.as_edges()
-        self._edges = Edges(labels.rows, labels.columns, labels.shape)
-        self._y = labels.y[self._edges.order]
-        self._judge: Judge | None = None
-        watched: Edges | None = None
-        if validation is not None:
-            watched = Edges(validation.rows, validation.columns, validation.shape)
-            targets = validation.y[watched.order]
-            self._judge = Judge(self._y, self._edges.rows, targets, watched.rows)
+        self._limits, self._gain = limits, None
         self._wants_minimiser = limits.tol > 0 and validation is None
-        self._gain: np.ndarray | None = None
-        places = self._edges, watched, task.sign
+        edges, y = _sorted(labels)
+        watched = None
+        if validation is not None:
+            watched, self._validation_y = _sorted(validation)
+            if np.isnan(_error(self._validation_y, self._validation_y, watched)):
+                raise ValueError(
+                    "early_stopping: no condition has two validation edges of different value, so "
+                    "no error can be measured; give more edges, or early_stopping=None."
+                )
+        observed = y, edges, watched, task
         rows, columns = nodes
         through_features = rows.through_features and columns.through_features
-        self.model: PrimalModel | DualModel
-        if self._wants_minimiser and (through_features or self._edges.dense):
+        self.system: EdgeSystem
+        if self._wants_minimiser and (through_features or edges.dense):
             left = rows.spectrum()
             right = left if task.sign else columns.spectrum(centred=task.ranking)
-            density = len(self._edges) / (len(rows) * len(columns))
             with np.errstate(over="ignore"):
-                self._gain = density * np.outer(left.s**2, right.s**2)
+                full = np.outer(left.s**2, right.s**2)
+                self._gain = len(edges) / (len(rows) * len(columns)) * full
             refuse_overflow(self._gain)
             to_rows = left.to_rows, right.to_rows
-            self.model = PrimalModel(*places, left.Q * left.s, right.Q * right.s, to_rows)
+            self.system = PrimalSystem(left.Q * left.s, right.Q * right.s, to_rows, *observed)
         elif through_features:
-            self.model = PrimalModel(*places, rows.rows, columns.rows)
+            self.system = PrimalSystem(rows.rows, columns.rows, None, *observed)
         else:
-            self.model = DualModel(*places, nodes)
+            self.system = DualSystem(nodes, *observed)
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
-        """The solution in the model's own coordinates, which `coefficients` translates.
-
-        `start` is ignored if it would change which solution is found.
-        """
-        scale = None
-        starts = self._wants_minimiser
+        """w is in the coordinates of the system; a start that changes the result is ignored."""
+        scale, may_start = None, self._wants_minimiser
         if self._gain is not None:
-            starts = alpha > 0 or self._determines(self._gain.shape)
-            scale = self._gain + alpha if starts else None
-        system = EdgeSystem(
-            self.model, self._y, alpha, self._task.ranking, scale, start if starts else None
-        )
-        solution = self._minimise(system)
+            may_start = alpha > 0 or self._determines(self._gain.shape)
+            scale = self._gain + alpha if may_start else None
+        self.system.begin(alpha, scale, start if may_start else None)
+        solution = self._minimise(self.system)
         if self._wants_minimiser and solution.status != CONVERGED:
             warnings.warn(
                 f"conjugate gradients stopped at max_iter={self._limits.max_iter} before "
@@ -284,13 +249,14 @@ class EdgeSolver(Solver):
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """(d_a, d_b, 1) coefficients of the nodes' representations."""
-        return self.model.coefficients(w)[:, :, None]
+        return self.system.coefficients(w)[:, :, None]
 
     def _determines(self, unknowns: tuple[int, ...]) -> bool:
         """Whether the edges determine all the unknowns without a regulariser."""
-        pairs = np.unique(self._edges.flat)
-        rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, self._edges.shape[1]))
-        free = len(pairs) - (rows if self._task.ranking else 0)
+        edges = self.system.edges
+        pairs = np.unique(edges.flat)
+        rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, edges.shape[1]))
+        free = len(pairs) - (rows if self.system.task.ranking else 0)
         r_a, r_b = unknowns
         return rows >= r_a and columns >= r_b and free >= r_a * r_b
 
@@ -309,7 +275,12 @@ class EdgeSolver(Solver):
             solution.n_iter += 1
             energy += step.gain
             gains.append(step.gain)
-            errors = self._record(system, history, solution.n_iter)
+            errors = self._errors(system)
+            for name, value in errors.items():
+                history.setdefault(name, []).append(value)
+            if self._limits.verbose:
+                listed = ", ".join(f"{name} {value:.6g}" for name, value in errors.items())
+                print(f"iteration {solution.n_iter}: {listed}")
             error = errors.get("validation_error")
             if error is not None and error < least_error:
                 least_error, best_iteration = error, solution.n_iter
@@ -324,16 +295,30 @@ class EdgeSolver(Solver):
         solution.history = {name: np.array(values) for name, values in history.items()}
         return solution
 
-    def _record(self, system: EdgeSystem, history: dict, iteration: int) -> dict[str, float]:
-        errors = {"objective": system.objective, "train_loss": system.loss / len(self._y)}
-        if self._judge is not None:
-            errors |= self._judge.errors(system.values)
-        for name, value in errors.items():
-            history.setdefault(name, []).append(value)
-        if self._limits.verbose:
-            listed = ", ".join(f"{name} {value:.6g}" for name, value in errors.items())
-            print(f"iteration {iteration}: {listed}")
+    def _errors(self, system: EdgeSystem) -> dict[str, float]:
+        """What the history records; ranking errors are those of equation 4."""
+        y = system.y
+        errors = {"objective": system.objective, "train_loss": system.loss / len(y)}
+        if system.validation is not None:
+            training, validation = np.split(system.values, [len(y)])
+            errors["train_error"] = _error(y, training, system.edges)
+            error = _error(self._validation_y, validation, system.validation)
+            errors["validation_error"] = error
         return errors
+
+
+def _sorted(labels: Labels) -> tuple[Edges, np.ndarray]:
+    """The edges sorted by row, and their labels in the same order."""
+    labels = labels.as_edges()
+    edges = Edges(labels.rows, labels.columns, labels.shape)
+    return edges, labels.y[edges.order]
+
+
+def _error(y: np.ndarray, values: np.ndarray, edges: Edges) -> float:
+    try:
+        return ranking_error(y, values, edges.rows)
+    except UndefinedMetric:
+        return float("nan")
 
 
 def _is_small(gains: list[float], energy: float, tol: float) -> bool:

@@ -92,10 +92,11 @@ class NewtonSolver:
         self, point: Iterate, gradient: np.ndarray, alpha: float, forcing: float
     ) -> tuple[np.ndarray, np.ndarray]:
         """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, and Φd, which needs no product of its own."""
-        curvature = point.risk.curvature
+        curvature, pullback = point.risk.curvature, self._products.pullback
         assert curvature is not None
-        scores, pullback = self._products.scores, self._products.pullback
-        system = NormalEquations(scores, pullback, curvature, 2 * alpha, -gradient)
+        system = NormalEquations(
+            self._products.scores, lambda d, p: pullback(curvature(p)) + 2 * alpha * d, -gradient
+        )
         d_p = np.zeros(self._products.shape[0])
         goal = forcing**2 * system.squared_norm
         for step in islice(conjugate_steps(system), MAX_CG):

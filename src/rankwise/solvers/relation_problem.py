@@ -12,7 +12,6 @@ from sklearn.utils import check_random_state
 
 from rankwise.solvers.complete_graph import CompleteGraph, CompleteGraphSolver, MirroredRanking
 from rankwise.solvers.incomplete_graph import EdgeSolver, Limits
-from rankwise.solvers.solver import Solution
 from rankwise.spaces.edges import Edges
 from rankwise.spaces.nodes import Nodes
 from rankwise.supervision.relation import Labels, RelationTask
@@ -22,13 +21,12 @@ from rankwise.supervision.relation import Labels, RelationTask
 class RelationProblem:
     """k relations between the same nodes: closed form for complete graphs, else CG on the edges.
 
-    Each relation gets a solver; complete graphs of all nodes share one. They are built when they
-    are first used. Everything that goes in and comes out has the rows and columns of the user; the
-    solvers see conditions as rows.
+    Everything that goes in and comes out has the rows and columns of the user; the solvers see
+    conditions as rows. `rows` and `columns` are one object if there is one domain. `solver` is
+    "closed", "cg" or "auto". `early_stopping` is None, the fraction of edges to validate on, or the
+    validation labels of each relation; it needs solver="cg".
 
-    `rows` and `columns` are one object if there is one domain. `solver` is "closed", "cg" or
-    "auto". `early_stopping` is None, the fraction of edges to validate on, or the validation labels
-    of each relation; it needs solver="cg".
+    Solvers are made when they are first used; then n_skipped_conditions is known.
     """
 
     rows: Nodes
@@ -39,6 +37,7 @@ class RelationProblem:
     limits: Limits = field(default_factory=Limits)
     early_stopping: float | list[Labels] | None = None
     random_state: Any = None
+    n_skipped_conditions: int = field(default=0, init=False)
 
     def with_labels(self, relation: int, labels: Labels) -> RelationProblem:
         """The problem of one of the relations with other labels."""
@@ -53,15 +52,16 @@ class RelationProblem:
 
     @cached_property
     def solvers(self) -> list[CompleteGraphSolver | EdgeSolver]:
-        task, all_labels = self.task, self._usable_labels()
+        """One for each relation, or one for all if all are complete."""
+        task, may_be_closed = self.task, self.solver != "cg"
         nodes = task.conditions_first(self.rows, self.columns)
-        tries_closed = self.solver != "cg"
-        grids = [label.grid(bool(task.sign)) if tries_closed else None for label in all_labels]
-        if tries_closed and all(label.is_complete for label in all_labels):
-            return [CompleteGraphSolver(nodes, [g for g in grids if g is not None], task)]
+        usable = self._usable_labels()
+        grids = [labels.grid(bool(task.sign)) if may_be_closed else None for labels in usable]
+        if may_be_closed and all(labels.is_complete for labels in usable):
+            return [CompleteGraphSolver(nodes, grids, task)]
         solvers: list[CompleteGraphSolver | EdgeSolver] = []
-        for relation, (labels, grid) in enumerate(zip(all_labels, grids)):
-            if grid is not None:
+        for relation, (labels, grid) in enumerate(zip(usable, grids)):
+            if grid:
                 solvers.append(CompleteGraphSolver(nodes, [grid], task))
             elif self.solver == "closed":
                 raise ValueError(
@@ -70,8 +70,8 @@ class RelationProblem:
                     'use solver="cg" (or "auto").'
                 )
             else:
-                training, validation = self._validation_split(labels.as_edges(), relation)
-                solvers.append(EdgeSolver(nodes, training, task, self.limits, validation))
+                split = self._training_and_validation(labels.as_edges(), relation)
+                solvers.append(EdgeSolver(nodes, *split, task, self.limits))
         return solvers
 
     @property
@@ -82,28 +82,13 @@ class RelationProblem:
             return None
         return first.graph
 
-    @property
-    def n_skipped_conditions(self) -> int:
-        """Conditions with a single edge, which say nothing about an order."""
-        if not self.task.ranking:
-            return 0
-        return sum(int(labels.lone_rows().sum()) for labels in self._labels_by_condition())
-
-    def solve(self, alpha: float) -> list[Solution]:
-        """One solution per solver, in the solver's own coordinates."""
-        return [solver.solve(alpha) for solver in self.solvers]
-
     def coefficients(self, solutions: list[np.ndarray]) -> np.ndarray:
-        """(d_a, d_b, k) coefficients of the nodes' representations, from each solver's w."""
+        """(d_a, d_b, k) coefficients of the nodes' representations, from w of every solver."""
         parts = [solver.coefficients(w) for solver, w in zip(self.solvers, solutions)]
         return self.task.turned(np.concatenate(parts, axis=-1))
 
     def path(self, alphas: Iterable[float]) -> Iterator[np.ndarray]:
-        """`coefficients` for one alpha after another.
-
-        Closed form: two products per alpha. Conjugate gradients: each alpha starts from the
-        solution of the one before it.
-        """
+        """`coefficients` for one alpha after another; iterations start from the one before."""
         starts: list = [None] * len(self.solvers)
         for alpha in alphas:
             starts = [s.solve(alpha, start=w).w for s, w in zip(self.solvers, starts)]
@@ -116,34 +101,37 @@ class RelationProblem:
         for coefficients in self.path(alphas):
             yield edges.scores(left, coefficients, right)
 
-    def _labels_by_condition(self) -> list[Labels]:
-        """The labels of each relation, conditions as rows."""
-        return [labels if self.task.by_row else labels.transposed() for labels in self.labels]
+    def _by_condition(self, labels: Labels) -> Labels:
+        """The same labels with the conditions as rows."""
+        return self.task.conditions_first(labels, labels.transposed())[0]
 
     def _usable_labels(self) -> list[Labels]:
-        usable = self._labels_by_condition()
-        ranking = self.task.ranking
-        if ranking:
-            usable = [labels.without_rows(labels.lone_rows()) for labels in usable]
-        for relation, labels in enumerate(usable):
+        """The labels by condition; a ranking learns nothing from conditions with a single edge."""
+        usable = []
+        self.n_skipped_conditions = 0
+        for relation, labels in enumerate(map(self._by_condition, self.labels)):
+            if self.task.ranking:
+                labels, n_skipped = labels.without_lone_rows()
+                self.n_skipped_conditions += n_skipped
+            usable.append(labels)
             if not len(labels):
-                where = f" of relation {relation}" if len(usable) > 1 else ""
+                where = f" of relation {relation}" if len(self.labels) > 1 else ""
                 raise ValueError(
                     f"no condition ({self.task.condition}){where} has two edges, so there is no "
                     "preference to learn from."
-                    if ranking
+                    if self.task.ranking
                     else f"no edge{where} is observed: all of its labels are nan."
                 )
         return usable
 
-    def _validation_split(self, labels: Labels, relation: int) -> tuple[Labels, Labels | None]:
-        """The edges to train on and the edges to validate on, both with conditions as rows."""
+    def _training_and_validation(
+        self, labels: Labels, relation: int
+    ) -> tuple[Labels, Labels | None]:
         wanted = self.early_stopping
         if wanted is None:
             return labels, None
         if isinstance(wanted, list):
-            given = wanted[relation]
-            return labels, given if self.task.by_row else given.transposed()
+            return labels, self._by_condition(wanted[relation])
         order = check_random_state(self.random_state).permutation(len(labels))
         n_held_out = max(1, round(wanted * len(order)))
         training = labels.take(np.sort(order[n_held_out:]))

@@ -38,6 +38,7 @@ class Spectrum:
         return self.Q.shape[1] == self.Q.shape[0] - self.centred
 
 
+@dataclass(eq=False)
 class Nodes:
     """The training nodes of one domain, by their features (linear kernel, n < p) or their kernel.
 
@@ -46,19 +47,11 @@ class Nodes:
     `X` holds the features that the kernel of new nodes is computed from; None if it is not needed.
     """
 
-    def __init__(
-        self,
-        rows: np.ndarray,
-        X: Any,
-        kernel: str | Callable,
-        parameters: dict,
-        through_features: bool,
-    ):
-        self.rows = rows
-        self.X = X
-        self.kernel = kernel
-        self.parameters = parameters
-        self.through_features = through_features
+    rows: np.ndarray
+    X: Any
+    kernel: str | Callable
+    parameters: dict
+    through_features: bool
 
     @classmethod
     def build(cls, X: Any, kernel: str | Callable, parameters: dict, name: str) -> Nodes:
@@ -68,12 +61,8 @@ class Nodes:
             return cls(check_gram(_dense(X), f"the kernel of {name}"), None, kernel, {}, False)
         if kernel == "linear" and X.shape[1] < p:
             return cls(_dense(X), None, kernel, parameters, True)
-        refuse_too_large(
-            p,
-            p,
-            f"the kernel of {name}",
-            "take fewer nodes, or a linear kernel with n < p features",
-        )
+        way_out = "take fewer nodes, or a linear kernel with n < p features"
+        refuse_too_large(p, p, f"the kernel of {name}", way_out)
         K = kernel_matrix(X, X, kernel, **parameters)
         if may_be_indefinite(kernel):
             check_gram(K, f"the kernel of {name}")
@@ -99,8 +88,10 @@ class Nodes:
         """Rows of the training nodes `index`, as the model of the `kept` nodes needs them."""
         return self.rows[index] if self.through_features else self.rows[index][..., kept]
 
-    def take(self, index: np.ndarray) -> Nodes:
-        """The space of some of the nodes."""
+    def take(self, index: np.ndarray | None) -> Nodes:
+        """The space of some of the nodes; None means all of them."""
+        if index is None:
+            return self
         rows = self.rows[index] if self.through_features else self.rows[np.ix_(index, index)]
         X = None if self.X is None else self.X[index]
         return Nodes(rows, X, self.kernel, self.parameters, self.through_features)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 import warnings
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -13,15 +13,12 @@ from rankwise.validation import check_choice
 
 SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
 LARGEST_LABEL = 1e140
+Shape = tuple[int, int]
 
 
 @dataclass(frozen=True)
 class RelationTask:
-    """What a model of a relation has to do. The words of the arguments are compared only here.
-
-    `ranking` says whether the loss is that of ranking, `by_row` whether rows are the conditions.
-    `sign` is 1 for a symmetric relation, −1 for a reciprocal one and 0 for a general one.
-    """
+    """What a model of a relation has to do; only this class compares the words of the arguments."""
 
     objective: str = "ranking"
     relation: str = "general"
@@ -38,27 +35,16 @@ class RelationTask:
 
     @property
     def sign(self) -> int:
+        """1 for a symmetric relation, −1 for a reciprocal one, 0 for a general one."""
         return SIGNS[self.relation]
-
-    @property
-    def by_row(self) -> bool:
-        return self.condition == "row"
 
     def conditions_first(self, of_rows: Any, of_columns: Any) -> tuple:
         """The one that belongs to the conditions, then the one that belongs to the objects."""
-        return (of_rows, of_columns) if self.by_row else (of_columns, of_rows)
+        return (of_rows, of_columns) if self.condition == "row" else (of_columns, of_rows)
 
-    def turned(self, array: np.ndarray, axis: int = 0) -> np.ndarray:
-        """Exchange (rows, columns) and (conditions, objects), which lie from `axis` on."""
-        return array if self.by_row else np.swapaxes(array, axis, axis + 1)
-
-
-class Grid(NamedTuple):
-    """All edges between some row nodes and some column nodes; None stands for all nodes."""
-
-    Y: np.ndarray
-    rows: np.ndarray | None = None
-    columns: np.ndarray | None = None
+    def turned(self, array: np.ndarray) -> np.ndarray:
+        """Exchange (rows, columns) and (conditions, objects), the first two axes."""
+        return array if self.condition == "row" else np.swapaxes(array, 0, 1)
 
 
 @dataclass
@@ -69,7 +55,7 @@ class Labels:
     column node of each edge.
     """
 
-    shape: tuple[int, int]
+    shape: Shape
     Y: Any = None
     rows: Any = None
     columns: Any = None
@@ -96,38 +82,62 @@ class Labels:
     def take(self, index: np.ndarray) -> Labels:
         return Labels(self.shape, None, self.rows[index], self.columns[index], self.y[index])
 
-    def lone_rows(self) -> np.ndarray:
-        """Which row nodes have one edge only, and so say nothing about an order."""
-        if self.is_complete:
-            return np.full(self.shape[0], self.shape[1] == 1)
-        return np.bincount(self.rows, minlength=self.shape[0]) == 1
+    def without_lone_rows(self) -> tuple[Labels, int]:
+        """The labels without rows of one edge, which tell nothing of an order, and their number."""
+        if self.is_complete and self.shape[1] > 1:
+            return self, 0
+        edges = self.as_edges()
+        lone = np.bincount(edges.rows, minlength=self.shape[0]) == 1
+        return edges.take(np.flatnonzero(~lone[edges.rows])), int(lone.sum())
 
-    def without_rows(self, dropped: np.ndarray) -> Labels:
-        if not dropped.any():
-            return self
-        labels = self.as_edges()
-        return labels.take(np.flatnonzero(~dropped[labels.rows]))
+    def grid(self, same_nodes: bool) -> tuple | None:
+        """(Y, row nodes, column nodes) if the edges are a complete graph of some nodes, else None.
 
-    def grid(self, same_nodes: bool) -> Grid | None:
-        """The labels as a matrix if they are a complete graph of some nodes. O(q log q).
-
-        With `same_nodes` the row nodes and the column nodes of that graph have to be the same.
+        Nodes are None if they are all nodes; with `same_nodes` rows and columns have to be the same
+        nodes. O(q log q).
         """
         if self.is_complete:
-            return Grid(self.Y)
+            return self.Y, None, None
         rows, row = np.unique(self.rows, return_inverse=True)
         columns, column = np.unique(self.columns, return_inverse=True)
         if len(self) != len(rows) * len(columns):
             return None
-        if same_nodes and not np.array_equal(rows, columns):
-            return None
         Y = np.full((len(rows), len(columns)), np.nan)
         Y[row, column] = self.y
-        return None if np.isnan(Y).any() else Grid(Y, rows, columns)
+        if np.isnan(Y).any() or (same_nodes and not np.array_equal(rows, columns)):
+            return None
+        return Y, rows, columns
 
 
-def check_labels(Y: Any, edges: Any, shape: tuple[int, int]) -> tuple[list[Labels], bool]:
-    """The labels of each relation, and whether Y has an axis of relations."""
+def check_labels(Y: Any, edges: Any, shape: Shape) -> tuple[list[Labels], bool]:
+    """The labels of each relation, and whether Y has an axis of relations; nan is not observed."""
+    Y = _check_values(Y)
+    if edges is not None:
+        edges = check_edges(edges, shape)
+        if Y.ndim not in (1, 2) or len(Y) != len(edges):
+            raise ValueError(
+                f"y must hold one value per edge: there are {len(edges)} edges, y has shape "
+                f"{Y.shape}."
+            )
+    elif Y.ndim not in (2, 3) or Y.shape[:2] != shape:
+        square = " (Y must be square: rows and columns are the same nodes)"
+        raise ValueError(
+            f"Y must have shape {shape} or {str(shape)[:-1]}, k) for these nodes, got {Y.shape}"
+            f"{square if shape[0] == shape[1] else ''}. For a sample of edges pass y and edges=."
+        )
+    has_relations = Y.ndim == (3 if edges is None else 2)
+    labels = []
+    for relation in np.moveaxis(Y if has_relations else Y[..., None], -1, 0):
+        seen = ~np.isnan(relation)
+        if edges is None and seen.all():
+            labels.append(Labels(shape, np.ascontiguousarray(relation)))
+        else:
+            rows, columns = np.nonzero(seen) if edges is None else edges[seen].T
+            labels.append(Labels(shape, None, rows, columns, relation[seen]))
+    return labels, has_relations
+
+
+def _check_values(Y: Any) -> np.ndarray:
     if Y is None:
         raise ValueError("requires y to be passed, but the target Y is None.")
     Y = np.asarray(Y)
@@ -141,50 +151,16 @@ def check_labels(Y: Any, edges: Any, shape: tuple[int, int]) -> tuple[list[Label
         raise ValueError(f"Y holds no relation: its shape is {Y.shape}.")
     if np.abs(Y).max(initial=0.0, where=~np.isnan(Y)) > LARGEST_LABEL:
         raise ValueError(
-            f"Y holds values beyond {LARGEST_LABEL:g}, whose squares overflow: rescale it."
+            f"Y holds values beyond {LARGEST_LABEL:g}: their squares overflow, rescale."
         )
-    return _labels_of_matrix(Y, shape) if edges is None else _labels_of_edges(Y, edges, shape)
+    return Y
 
 
-def _labels_of_matrix(Y: np.ndarray, shape: tuple[int, int]) -> tuple[list[Labels], bool]:
-    if Y.ndim not in (2, 3) or Y.shape[:2] != shape:
-        square = " (Y must be square: rows and columns are the same nodes)"
-        raise ValueError(
-            f"Y must have shape {shape} or {str(shape)[:-1]}, k) for these nodes, got {Y.shape}"
-            f"{square if shape[0] == shape[1] else ''}. For a sample of edges pass y and edges=."
-        )
-    labels = []
-    for relation in np.moveaxis(np.atleast_3d(Y), -1, 0):
-        rows, columns = np.nonzero(~np.isnan(relation))
-        if len(rows) == relation.size:
-            labels.append(Labels(shape, np.ascontiguousarray(relation)))
-        else:
-            labels.append(Labels(shape, None, rows, columns, relation[rows, columns]))
-    return labels, Y.ndim == 3
-
-
-def _labels_of_edges(
-    y: np.ndarray, edges: Any, shape: tuple[int, int]
-) -> tuple[list[Labels], bool]:
-    edges = check_edges(edges, shape)
-    if y.ndim not in (1, 2) or len(y) != len(edges):
-        raise ValueError(
-            f"y must hold one value per edge: there are {len(edges)} edges, y has shape {y.shape}."
-        )
-    labels = []
-    for relation in np.atleast_2d(y.T):
-        seen = ~np.isnan(relation)
-        labels.append(Labels(shape, None, edges[seen, 0], edges[seen, 1], relation[seen]))
-    return labels, y.ndim == 2
-
-
-def check_edges(edges: Any, shape: tuple[int, int]) -> np.ndarray:
+def check_edges(edges: Any, shape: Shape) -> np.ndarray:
     """(q, 2) integers: the row node and the column node of each edge."""
     edges = np.asarray(edges)
     if edges.ndim != 2 or edges.shape[1] != 2:
-        raise ValueError(
-            f"edges must have shape (q, 2), a row node and a column node each; got {edges.shape}."
-        )
+        raise ValueError(f"edges must have shape (q, 2), row and column node; got {edges.shape}.")
     if not len(edges):
         raise ValueError("edges is empty.")
     whole = edges.dtype.kind == "f" and np.all(edges == np.floor(edges))
@@ -201,28 +177,25 @@ def check_edges(edges: Any, shape: tuple[int, int]) -> np.ndarray:
     return edges.astype(np.intp)
 
 
-def check_early_stopping(
-    early_stopping: Any, shape: tuple[int, int], n_relations: int
-) -> float | list[Labels] | None:
-    """None, the fraction of edges to validate on, or the labels to validate each relation on."""
-    if early_stopping is None:
+def check_early_stopping(wanted: Any, shape: Shape, k: int) -> float | list[Labels] | None:
+    """None, the fraction of edges to validate on, or validation labels for each of k relations."""
+    if isinstance(wanted, numbers.Real) and not isinstance(wanted, bool):
+        if not 0 < float(wanted) < 1:
+            raise ValueError(f"early_stopping as a fraction must be in (0, 1); got {wanted!r}.")
+        return float(wanted)
+    if wanted is None:
         return None
-    if isinstance(early_stopping, numbers.Real) and not isinstance(early_stopping, bool):
-        fraction = float(early_stopping)
-        if not 0 < fraction < 1:
-            raise ValueError(f"early_stopping as a fraction must be in (0, 1); got {fraction!r}.")
-        return fraction
     try:
-        edges, y = early_stopping
+        edges, y = wanted
     except (TypeError, ValueError):
         raise ValueError(
-            f"early_stopping must be None, a fraction or a pair (edges, y); got {early_stopping!r}."
+            f"early_stopping must be None, a fraction or a pair (edges, y); got {wanted!r}."
         ) from None
     labels, _ = check_labels(y, check_edges(edges, shape), shape)
-    if len(labels) != n_relations:
+    if len(labels) != k:
         raise ValueError(
             f"early_stopping=(edges, y): y holds labels of {len(labels)} relations, but there are "
-            f"{n_relations}; give one column per relation."
+            f"{k}; give one column per relation."
         )
     return labels
 
@@ -230,22 +203,19 @@ def check_early_stopping(
 def warn_if_not_mirrored(labels: list[Labels], task: RelationTask) -> None:
     """Warn if a complete Y is not symmetric or reciprocal although the model will be.
 
-    The ranking loss does not see constants, so there Y + Yᵀ of a reciprocal relation may be any
-    constant.
+    The ranking loss does not see constants: there Y + Yᵀ of a reciprocal relation may be constant.
     """
     sign = task.sign
-    for label in labels:
-        if sign == 0 or not label.is_complete:
-            continue
-        offset = 2 * label.Y.mean() if sign == -1 and task.ranking else 0.0
-        gap = np.abs(label.Y - sign * label.Y.T - offset).max(initial=0.0)
-        if gap > 1e-8 * np.abs(label.Y).max(initial=0.0):
-            part = "(Y + Yᵀ)/2" if sign == 1 else "(Y − Yᵀ)/2"
+    for Y in (label.Y for label in labels if sign and label.is_complete):
+        offset = 2 * Y.mean() if sign == -1 and task.ranking else 0.0
+        gap = np.abs(Y - sign * Y.T - offset).max(initial=0.0)
+        if gap > 1e-8 * np.abs(Y).max(initial=0.0):
+            mirrored, half = ("Yᵀ", "(Y + Yᵀ)/2") if sign == 1 else ("−Yᵀ", "(Y − Yᵀ)/2")
             hint = "" if sign == 1 else " (if Y holds probabilities with Y + Yᵀ = 1, subtract ½)"
             warnings.warn(
-                f"Y is not {task.relation}: Y and {'' if sign == 1 else '−'}Yᵀ differ by up to "
-                f"{gap:.3g}. The model will be {task.relation}, fitted to both directions; for "
-                f"regression this equals training on {part}{hint}.",
+                f"Y is not {task.relation}: Y and {mirrored} differ by up to {gap:.3g}. The model "
+                f"will be {task.relation}, fitted to both directions; for regression this equals "
+                f"training on {half}{hint}.",
                 UserWarning,
                 stacklevel=3,
             )
