@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+
 import numpy as np
 
 SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
+OBJECTIVES = ("ranking", "regression")
+CONDITIONS = ("row", "column")
+CASES = [("general", False), ("general", True), ("symmetric", False), ("reciprocal", False)]
+"""Each relation, and whether it has two domains."""
 
 
 def edge_kernel(K_A, K_B, first, second, sign):
@@ -50,3 +56,18 @@ def scores(K_A, K_B, edges, y, alpha, *, objective, relation="general", conditio
 
 def all_edges(p_a, p_b):
     return np.array([(u, v) for u in range(p_a) for v in range(p_b)])
+
+
+def make_nodes(rng, two_domains, n, p=6, new=2):
+    """Row and column nodes, training ones first, and how many of those there are."""
+    A = rng.normal(size=(p + new, n))
+    B = rng.normal(size=(p - 1 + new, n)) if two_domains else A
+    return A, B, (len(A) - new, len(B) - new)
+
+
+def fit(model, A, B, shape, *labels, **options):
+    """The model fitted to the training nodes, without a warning about labels not mirrored."""
+    X = A[: shape[0]] if B is A else (A[: shape[0]], B[: shape[1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        return model.fit(X, *labels, **options)

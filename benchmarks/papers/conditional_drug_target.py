@@ -18,9 +18,9 @@ from sklearn.exceptions import ConvergenceWarning
 from benchmarks.papers import data, table
 from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.exceptions import UndefinedMetric
+from rankwise.kernels import repair_kernel
 from rankwise.metrics import ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
-from rankwise.spaces.kernels import repair_kernel
 
 SETTINGS = {
     "edges": ("1 seen row, seen column", EdgeSplit),

@@ -15,7 +15,7 @@ import numpy as np
 
 from benchmarks.papers import table
 from rankwise import ConditionalRanker, RankRLS
-from rankwise.spaces.kernels import kernel_matrix
+from rankwise.spaces.kernels import Kernel
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/conditional_figure5.png"
 NODES = (16, 32, 64, 128, 256, 512, 1024)
@@ -78,7 +78,7 @@ def problem(p: int, n: int):
     rng = np.random.default_rng(0)
     X = rng.normal(size=(p, n))
     Y = X @ rng.normal(size=(n, n)) @ X.T / n + rng.normal(size=(p, p))
-    return X, kernel_matrix(X, X, "rbf"), Y
+    return X, Kernel("rbf").matrix(X, X), Y
 
 
 def iterate(K, y, edges) -> None:

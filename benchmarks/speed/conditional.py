@@ -22,7 +22,7 @@ import scipy.linalg
 from threadpoolctl import threadpool_info
 
 from rankwise import ConditionalRanker
-from rankwise.spaces.nodes_and_edges import Edges
+from rankwise.spaces.edges import Edges
 
 LIMIT = 1.5
 ITERATIONS = 10

@@ -168,8 +168,10 @@ def check_pairs(pairs, n_items: int) -> np.ndarray:
     return pairs.astype(np.int64)
 
 
-def check_alphas(alphas, name: str = "alphas", each: str = "alpha") -> np.ndarray:
-    """A grid of positive numbers as a float array (a,)."""
+def check_alphas(
+    alphas, name: str = "alphas", each: str = "alpha", *, zero: bool = False
+) -> np.ndarray:
+    """A grid of positive numbers, or not negative ones, as a float array (a,)."""
     try:
         grid = np.atleast_1d(np.asarray(alphas, dtype=float))
     except (TypeError, ValueError) as error:
@@ -177,5 +179,5 @@ def check_alphas(alphas, name: str = "alphas", each: str = "alpha") -> np.ndarra
     if grid.ndim != 1 or not len(grid):
         raise ValueError(f"{name} must be a non-empty one-dimensional array.")
     for value in grid:
-        check_positive(f"every {each} in {name}", float(value))
+        check_positive(f"every {each} in {name}", float(value), zero=zero)
     return grid

@@ -205,28 +205,6 @@ def test_rls_is_ridge_without_intercept(items):
     assert_allclose(kernel.dual_coef_, expected, rtol=1e-8)
 
 
-def test_conjugate_gradients_on_large_text_never_densify():
-    """12,000 × 12,000, two score levels: 23 million preferences, megabytes of memory."""
-    rng = np.random.default_rng(0)
-    m = n = 12_000
-    words = np.minimum(rng.zipf(1.3, 60 * m) - 1, n - 1)
-    text = sparse.csr_array((np.ones(60 * m), (np.repeat(np.arange(m), 60), words)), shape=(m, n))
-    text.data = np.log1p(text.data)
-    y = (np.arange(m) % 5 == 0) * 1.0
-    tracemalloc.start()
-    model = RankRLS(1e4, loss="unit").fit(text, y)
-    peak = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    assert peak < 100e6
-    assert 1 < model.n_iter_ < 500
-    f = text @ model.coef_
-    high, low = y == 1, y == 0
-    Lf = np.where(high, low.sum() * f - f[low].sum(), high.sum() * f - f[high].sum())
-    b = np.where(high, low.sum(), -high.sum())
-    residual = text.T @ (Lf - b) + 1e4 * model.coef_
-    assert np.linalg.norm(residual) < 1e-5 * np.linalg.norm(text.T @ b)
-
-
 def test_holdouts_after_conjugate_gradients_stay_sparse():
     rng = np.random.default_rng(0)
     items = sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")

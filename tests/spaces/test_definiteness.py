@@ -5,7 +5,7 @@ import pytest
 from scipy import sparse
 
 from rankwise import RLS, InvalidKernel, KernelMap, RankRLS, RankRLSCV
-from rankwise.spaces.kernels import check_gram, repair_kernel
+from rankwise.spaces.definiteness import check_gram, repair_kernel
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))

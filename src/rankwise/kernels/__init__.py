@@ -1,5 +1,5 @@
-"""The public path of `repair_kernel`; the code is in rankwise.spaces.kernels."""
+"""The public path of `repair_kernel`; the code is in rankwise.spaces.definiteness."""
 
-from rankwise.spaces.kernels import repair_kernel
+from rankwise.spaces.definiteness import repair_kernel
 
 __all__ = ["repair_kernel"]

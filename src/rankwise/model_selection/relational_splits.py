@@ -3,8 +3,8 @@
 | setting | condition | objects | folds |
 |---|---|---|---|
 | 1 | seen | seen | `EdgeSplit` |
-| 2 | new | seen | `RowSplit` (`ColumnSplit` where columns are conditions) |
-| 3 | seen | new | `ColumnSplit` (`RowSplit` where columns are conditions) |
+| 2 | new | seen | `RowSplit` (`ColumnSplit` if columns are conditions) |
+| 3 | seen | new | `ColumnSplit` (`RowSplit` if columns are conditions) |
 | 4 | new | new | `RowColumnSplit` |
 
 (Section 1.2 of Pahikkala et al. 2013.) An estimate for one setting says little about another.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -23,8 +24,8 @@ from sklearn.utils import check_random_state
 class _Split(ABC):
     """n_splits folds, drawn at random.
 
-    one_domain=True says that rows and columns are the same nodes: then training edges touch no node
-    that is held out, in either role, and an edge and its reverse are held out together.
+    one_domain=True says that rows and columns are the same nodes. Then no training edge touches a
+    held-out node in either role, and an edge and its reverse are held out together.
     """
 
     def __init__(self, n_splits=5, random_state=None, *, one_domain=False):
@@ -36,7 +37,7 @@ class _Split(ABC):
         return self.n_splits
 
     def split(self, edges, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """(train, test) numbers of the rows of `edges` (q, 2), one pair a fold."""
+        """(train, test) row numbers of `edges` (q, 2), one pair per fold."""
         edges = np.asarray(edges)
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must have shape (q, 2), got {edges.shape}.")
@@ -53,11 +54,11 @@ class _Split(ABC):
             yield np.flatnonzero(train), np.flatnonzero(test)
 
     @abstractmethod
-    def _masks(self, edges: np.ndarray, rng) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Boolean (train, test) of every fold."""
+    def _masks(self, edges: np.ndarray, rng: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Boolean (train, test) masks of every fold."""
 
-    def _folds(self, labels: np.ndarray, rng, what: str) -> np.ndarray:
-        """The fold of every label; equal labels share one, sizes differ by one at most."""
+    def _folds(self, labels: np.ndarray, rng: Any, what: str) -> np.ndarray:
+        """The fold of every label; equal labels share one, and sizes differ by at most one."""
         distinct, codes = np.unique(labels, return_inverse=True)
         if len(distinct) < self.n_splits:
             raise ValueError(f"n_splits={self.n_splits}, but there are {len(distinct)} {what}.")
@@ -71,7 +72,7 @@ class _Split(ABC):
 
 
 class EdgeSplit(_Split):
-    """Setting 1, both nodes seen: edges are held out, parallel ones of the same pair together."""
+    """Setting 1, both nodes seen: edges are held out, parallel edges together."""
 
     def _masks(self, edges, rng):
         pairs = np.sort(edges, axis=1) if self.one_domain else edges
@@ -89,8 +90,9 @@ class _SideSplit(_Split):
         if self.one_domain:
             fold = self._folds(edges, rng, "nodes")
             for i in range(self.n_splits):
-                held = fold == i
-                yield ~held.any(axis=1), held[:, self.side] & ~held[:, 1 - self.side]
+                held_out = fold == i
+                test = held_out[:, self.side] & ~held_out[:, 1 - self.side]
+                yield ~held_out.any(axis=1), test
         else:
             fold = self._folds(edges[:, self.side], rng, self.what)
             for i in range(self.n_splits):
@@ -98,21 +100,21 @@ class _SideSplit(_Split):
 
 
 class RowSplit(_SideSplit):
-    """Whole rows are held out: setting 2 where rows are the conditions."""
+    """Whole rows are held out: setting 2 if rows are the conditions."""
 
     side, what = 0, "rows"
 
 
 class ColumnSplit(_SideSplit):
-    """Whole columns are held out: setting 3 where rows are the conditions."""
+    """Whole columns are held out: setting 3 if rows are the conditions."""
 
     side, what = 1, "columns"
 
 
 class RowColumnSplit(_Split):
-    """Setting 4, both nodes new: a fold of rows meets a fold of columns, every node in one fold.
+    """Setting 4, both nodes new: each fold holds out some rows and some columns.
 
-    Test edges join two held-out nodes, training edges two others; the rest is left aside.
+    Test edges connect two held-out nodes, training edges two other nodes; the rest is not used.
     """
 
     def _masks(self, edges, rng):
@@ -122,5 +124,5 @@ class RowColumnSplit(_Split):
             rows = self._folds(edges[:, 0], rng, "rows")
             fold = np.column_stack([rows, self._folds(edges[:, 1], rng, "columns")])
         for i in range(self.n_splits):
-            held = fold == i
-            yield ~held.any(axis=1), held.all(axis=1)
+            held_out = fold == i
+            yield ~held_out.any(axis=1), held_out.all(axis=1)

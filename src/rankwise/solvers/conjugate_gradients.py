@@ -1,75 +1,150 @@
-"""Conjugate gradients on the normal equations as an operator: O(nnz) an iteration, never dense."""
+"""Conjugate gradients: one loop for all systems, and the solver of quadratic losses made of it."""
 
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable, Iterator
+from itertools import islice
+from typing import NamedTuple, Protocol
 
 import numpy as np
-from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.losses.quadratic_loss import Quadratic
-from rankwise.solvers.solver import Solution, Solver
-from rankwise.spaces.space import ItemMatrix
+from rankwise.solvers.solver import MAX_ITER, Solution, Solver
+from rankwise.spaces.space import Features, ItemMatrix
 
 
-def conjugate_gradients(
-    F, quadratic: Quadratic, alpha: float, *, tol: float, max_iter: int, start=None
-) -> tuple[np.ndarray, int]:
-    """w of (FᵀLF + λI) w = Fᵀb to a relative residual `tol`, and the iterations it took.
+class System(Protocol):
+    """A quadratic problem with a positive semi-definite Hessian H, and the point x reached so far.
 
-    Section 4.3 of Pahikkala et al. 2009. One column after another; warns where max_iter ends it.
+    The residual is minus the gradient at x. The image of a vector is what products with it are made
+    of, for example its scores at the items; images add up like their vectors.
     """
-    n = F.shape[1]
-    laplacian = quadratic.laplacian
-    right = np.asarray(F.T @ quadratic.target.b)
 
-    def product(w):
-        return F.T @ laplacian.apply(F @ w) + alpha * w
+    @property
+    def noise(self) -> float:
+        """⟨residual, z⟩ up to this value consists of rounding errors."""
 
-    operator = LinearOperator((n, n), matvec=product, dtype=np.float64)
-    w = np.zeros_like(right)
-    most = 0
-    for j in range(right.shape[1]):
-        count = _Counter()
-        first = None if start is None else start[:, j]
-        w[:, j], status = cg(
-            operator, right[:, j], x0=first, rtol=tol, atol=0.0, maxiter=max_iter, callback=count
-        )
-        most = max(most, count.iterations)
-        if status > 0:
-            residual = np.linalg.norm(product(w[:, j]) - right[:, j]) / np.linalg.norm(right[:, j])
-            warnings.warn(
-                f"conjugate gradients stopped after {max_iter} iterations with a relative "
-                f"residual of {residual:.1e}, above tol={tol:g}; raise max_iter or alpha.",
-                ConvergenceWarning,
-                stacklevel=2,
-            )
-    return w, most
+    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
+        """The preconditioned residual z, its image, and ⟨residual, z⟩."""
+
+    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
+        """⟨d, H d⟩."""
+
+    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
+        """Move x by size · d, for the direction d last given to `curvature`."""
 
 
-class _Counter:
-    def __init__(self):
-        self.iterations = 0
+class Step(NamedTuple):
+    """A step that was taken; `gain` is the decrease of the squared energy norm of the error."""
 
-    def __call__(self, _):
-        self.iterations += 1
+    size: float
+    image: np.ndarray
+    gain: float
+
+
+def conjugate_steps(system: System) -> Iterator[Step]:
+    """Steps of preconditioned conjugate gradients, until no descent is left beyond rounding.
+
+    Each step has moved the point of the system; the caller looks at the point and stops when it
+    likes. The next step overwrites the image of this one.
+    """
+    direction = image = np.empty(0)
+    previous = 0.0
+    while True:
+        z, image_of_z, rho = system.descent()
+        if not rho > system.noise:
+            return
+        if previous:
+            for total, new in ((direction, z), (image, image_of_z)):
+                total *= rho / previous
+                total += new
+        else:
+            direction, image = z.copy(), image_of_z
+        curvature = system.curvature(direction, image)
+        if not curvature > 0:
+            return
+        size, previous = rho / curvature, rho
+        system.advance(size, direction, image)
+        yield Step(size, image, size * rho)
+
+
+class NormalEquations:
+    """H x = right with H = Φᵀ C Φ + ridge·I, without a preconditioner; the image of x is Φ x.
+
+    `scores(x)` is Φ x, and `bend(x, Φ x)` is H x, which takes one product with C and one with Φᵀ.
+    """
+
+    noise = 0.0
+
+    def __init__(
+        self, scores: Callable, bend: Callable, right: np.ndarray, start: np.ndarray | None = None
+    ):
+        self._scores, self._bend = scores, bend
+        self.x, self.residual = np.zeros_like(right), right.copy()
+        self.squared_norm = float(right @ right)
+        if start is not None:
+            image = scores(start)
+            self.curvature(start, image)
+            self.advance(1.0, start, image)
+
+    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
+        return self.residual, self._scores(self.residual), self.squared_norm
+
+    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
+        self._bent = self._bend(direction, image)
+        return float(direction @ self._bent)
+
+    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
+        self.x += size * direction
+        self.residual -= size * self._bent
+        self.squared_norm = float(self.residual @ self.residual)
 
 
 class ConjugateGradientSolver(Solver):
+    """(FᵀLF + alpha·I) w = Fᵀb to a relative residual `tol` (section 4.3 of Pahikkala et al. 2009).
+
+    O(nnz) per iteration and output, one output after another; nothing becomes dense. A warning
+    tells if max_iter ended the iterations.
+    """
+
     name = "cg"
     requires = frozenset({"features", "quadratic"})
 
-    def __init__(self, matrix: ItemMatrix, quadratic: Quadratic, *, tol: float, max_iter: int):
+    def __init__(
+        self, matrix: ItemMatrix, quadratic: Quadratic, *, tol: float = 1e-6, max_iter: int = 1000
+    ):
         self.check(matrix, quadratic)
-        self._F, self._quadratic, self._limits = (
-            matrix.F,
-            quadratic,
-            {"tol": tol, "max_iter": max_iter},
-        )
+        assert isinstance(matrix, Features)
+        self.F, self.laplacian = matrix.F, quadratic.laplacian
+        self.tol, self.max_iter = tol, max_iter
+        self.right = np.asarray(self.F.T @ quadratic.target.b)
 
-    def solve(self, alpha, *, start=None) -> Solution:
-        w, n_iter = conjugate_gradients(
-            self._F, self._quadratic, alpha, start=start, **self._limits
-        )
-        return Solution(w, n_iter=n_iter)
+    def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
+        """w is (n, k), n_iter the largest number of iterations of an output."""
+        F, apply = self.F, self.laplacian.apply
+        solution = Solution(np.zeros_like(self.right), n_iter=0)
+        for j, right in enumerate(self.right.T):
+            size = float(np.linalg.norm(right))
+            first = None if start is None or size == 0 else start[:, j]
+            system = NormalEquations(
+                lambda w: F @ w, lambda w, p: F.T @ apply(p) + alpha * w, right, first
+            )
+            goal, n_iter = (self.tol * size) ** 2, 0
+            steps = islice(conjugate_steps(system), self.max_iter)
+            while not system.squared_norm <= goal and next(steps, None):
+                n_iter += 1
+            solution.w[:, j] = system.x
+            solution.n_iter = max(solution.n_iter, n_iter)
+            solution.gap += system.squared_norm / alpha
+            if not system.squared_norm <= goal:
+                solution.status = MAX_ITER
+                warnings.warn(
+                    f"conjugate gradients stopped after {n_iter} iterations with a relative "
+                    f"residual of {np.sqrt(system.squared_norm) / size:.1e}, above "
+                    f"tol={self.tol:g}; raise max_iter or alpha.",
+                    ConvergenceWarning,
+                    stacklevel=3,
+                )
+        return solution

@@ -1,198 +1,324 @@
-"""Any multiset of edges: conjugate gradients on the model itself, matrix-free (section 4.4).
+"""Any multiset of edges by conjugate gradients on the model itself, matrix-free (section 4.4).
 
-Minimised over the function h: ‖L(y − h(edges))‖² + alpha‖h‖². The iterations are those of the
-least-squares problem in the space of h, so the objective falls at every step and, with alpha = 0,
-stopping early is itself a regulariser. One iteration with node kernels costs one product of the
-q × q edge kernel, O(q p) and never formed; through n node features O(q n + p n²).
+Minimises ‖L(y − h(edges))‖² + alpha‖h‖² over the function h. The iterations are those of the
+least-squares problem in the space of h, so the objective decreases at every step and, with
+alpha = 0, stopping early is itself a regulariser. With node kernels one iteration costs one product
+with the q × q edge kernel, O(q p), which is never formed; with n node features O(q n + p n²).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
+import warnings
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
+from rankwise.exceptions import UndefinedMetric
+from rankwise.metrics import ranking_error
 from rankwise.solvers.complete_graph import mirror, refuse_overflow
-from rankwise.spaces.nodes_and_edges import Edges
+from rankwise.solvers.conjugate_gradients import conjugate_steps
+from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution, Solver
+from rankwise.spaces.edges import Edges
+from rankwise.spaces.nodes import Nodes
+from rankwise.supervision.relation import Labels, RelationTask
 
 DELAY = 5
 PATIENCE = 20
 NOISE = 8 * np.finfo(float).eps
-"""A gradient this small beside ‖Z‖‖y‖ consists of rounding errors."""
+"""A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors."""
 
 
-class _Model:
-    """A function at the training edges and, after them, at those only watched (validation)."""
+class EdgeSystem(ABC):
+    """The least-squares problem over functions h, for conjugate gradients (a `System`).
 
-    scale: np.ndarray | None = None
+    A subclass says what the coordinates w of a function are. The values of a function are those at
+    the training edges and, after them, at the validation edges. The residual comes from the values,
+    not from a recurrence, so the objective is always the true one.
+    """
 
-    def __init__(self, edges: Edges, watched: Edges | None, sign: int):
-        self.edges, self.watched, self.sign = edges, watched, sign
-        self.n_values = len(edges) + (0 if watched is None else len(watched))
+    def __init__(self, y: np.ndarray, edges: Edges, validation: Edges | None, task: RelationTask):
+        self.y, self.edges, self.validation, self.task = y, edges, validation, task
 
-    def _sample(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        if self.watched is None:
+    @abstractmethod
+    def zero(self) -> np.ndarray: ...
+
+    @abstractmethod
+    def values_of(self, w: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def gradient(self, residual: np.ndarray) -> np.ndarray: ...
+
+    @abstractmethod
+    def inner(self, w: np.ndarray, v: np.ndarray, values_of_v: np.ndarray) -> float: ...
+
+    @abstractmethod
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """Coefficients of the nodes' representations."""
+
+    def begin(self, alpha: float, scale: np.ndarray | None, start: np.ndarray | None) -> None:
+        """Set alpha, a diagonal preconditioner and the first point (None is zero)."""
+        self.alpha, self.scale = alpha, scale
+        self.w = self.zero() if start is None else start.copy()
+        n_values = len(self.edges) + (0 if self.validation is None else len(self.validation))
+        self.values = np.zeros(n_values) if start is None else self.values_of(self.w)
+        target = self._centred(self.y)
+        self._spread, self._steepest = float(target @ target), 0.0
+        self._renew()
+        self.energy = self._spread - self.objective
+
+    def _renew(self) -> None:
+        self._residual = self._centred(self.y - self.values[: len(self.y)])
+        self.loss = float(self._residual @ self._residual)
+        self.objective = self.loss + self.alpha * self.inner(self.w, self.w, self.values)
+
+    @property
+    def noise(self) -> float:
+        return NOISE**2 * self._steepest * self._spread
+
+    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
+        slope = self.gradient(self._residual) - self.alpha * self.w
+        z = slope if self.scale is None else slope / self.scale
+        image = self.values_of(z)
+        rho = self.inner(slope, z, image)
+        refuse_overflow(rho)
+        return z, image, rho
+
+    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
+        along = self._centred(image[: len(self.y)])
+        squared_norm = self.inner(direction, direction, image)
+        curvature = float(along @ along + self.alpha * squared_norm)
+        refuse_overflow(curvature)
+        if curvature > 0:
+            self._steepest = max(self._steepest, curvature / squared_norm)
+        return curvature
+
+    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
+        self.w += size * direction
+        self.values += size * image
+        self._renew()
+
+    def _centred(self, v: np.ndarray) -> np.ndarray:
+        return self.edges.centre(v) if self.task.ranking else v
+
+    def _sampled(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
+        if self.validation is None:
             return self.edges.sampled(P, R)
         if self.edges.dense:
             scores = (P @ R.T).ravel()
-            return scores[np.concatenate([self.edges.flat, self.watched.flat])]
-        return np.concatenate([self.edges.sampled(P, R), self.watched.sampled(P, R)])
+            return scores[np.concatenate([self.edges.flat, self.validation.flat])]
+        return np.concatenate([self.edges.sampled(P, R), self.validation.sampled(P, R)])
 
 
-class PrimalModel(_Model):
-    """h = A W Bᵀ at the edges, for node coordinates A (p_a, r_a) and B (p_b, r_b).
+class PrimalSystem(EdgeSystem):
+    """h = A W Bᵀ at the edges, with coordinates A (p_a, r_a) and B (p_b, r_b) of the nodes.
 
-    `scale` (r_a, r_b), where given, is the diagonal of the complete graph's normal equations in
-    these coordinates: it preconditions the iterations, exactly when no edge is missing.
+    `to_rows` maps W to coefficients of the nodes' representations; None if W is them already.
     """
 
-    def __init__(self, A, B, edges: Edges, watched: Edges | None, sign: int, scale=None):
-        super().__init__(edges, watched, sign)
-        self.A, self.B = A, B
-        self.scale = scale
+    def __init__(self, A: np.ndarray, B: np.ndarray, to_rows: tuple | None, *observed: Any):
+        super().__init__(*observed)
+        self.A, self.B, self.to_rows = A, B, to_rows
 
-    def zero(self) -> np.ndarray:
+    def zero(self):
         return np.zeros((self.A.shape[1], self.B.shape[1]))
 
-    def values(self, W: np.ndarray) -> np.ndarray:
-        return self._sample(self.A @ W, self.B)
+    def values_of(self, w):
+        return self._sampled(self.A @ w, self.B)
 
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
-        return mirror(self.A.T @ self.edges.times(residual, self.B), self.sign)
+    def gradient(self, residual):
+        return mirror(self.A.T @ self.edges.times(residual, self.B), self.task.sign)
 
-    def precondition(self, W: np.ndarray) -> np.ndarray:
-        return W if self.scale is None else W / self.scale
+    def inner(self, w, v, values_of_v):
+        return float(np.vdot(w, v))
 
-    def inner(self, W: np.ndarray, V: np.ndarray, values_of_V: np.ndarray) -> float:
-        return float(np.vdot(W, V))
+    def coefficients(self, w):
+        return w if self.to_rows is None else self.to_rows[0] @ w @ self.to_rows[1].T
 
 
-class DualModel(_Model):
-    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; a function is its vector a."""
+class DualSystem(EdgeSystem):
+    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; the vector a is w."""
 
-    def __init__(self, K_A, K_B, edges: Edges, watched: Edges | None, sign: int):
-        super().__init__(edges, watched, sign)
-        self.K_A, self.K_B = K_A, K_B
-        self._holder = edges.mirrored() if sign else edges
+    def __init__(self, nodes: tuple[Nodes, Nodes], *observed: Any):
+        super().__init__(*observed)
+        self.nodes, self._grams = nodes, [side.gram() for side in nodes]
+        self._holder = self.edges.mirrored() if self.task.sign else self.edges
 
-    def zero(self) -> np.ndarray:
+    def zero(self):
         return np.zeros(len(self.edges))
 
-    def _held(self, a: np.ndarray) -> np.ndarray:
-        if not self.sign:
-            return a
-        return np.concatenate([a, self.sign * a])[self._holder.order] / 2
+    def values_of(self, w):
+        K_A, K_B = self._grams
+        return self._sampled(K_A, self._holder.times(self._held(w), K_B).T)
 
-    def values(self, a: np.ndarray) -> np.ndarray:
-        VK = self._holder.times(self._held(a), self.K_B)
-        return self._sample(self.K_A, VK.T)
-
-    def matrix(self, a: np.ndarray) -> np.ndarray:
-        """The (p_a, p_b) coefficients of the expansion over pairs of nodes."""
-        return self._holder.matrix(self._held(a))
-
-    def gradient(self, residual: np.ndarray) -> np.ndarray:
+    def gradient(self, residual):
         return residual
 
-    def precondition(self, a: np.ndarray) -> np.ndarray:
-        return a
+    def inner(self, w, v, values_of_v):
+        return float(w @ values_of_v[: len(w)])
 
-    def inner(self, a: np.ndarray, b: np.ndarray, values_of_b: np.ndarray) -> float:
-        return float(a @ values_of_b[: len(self.edges)])
+    def coefficients(self, w):
+        rows, columns = self.nodes
+        return columns.from_dual(rows.from_dual(self._holder.matrix(self._held(w))).T).T
 
-
-@dataclass
-class Solution:
-    coefficients: np.ndarray
-    n_iter: int = 0
-    converged: bool = False
-    history: dict[str, list[float]] = field(default_factory=dict)
+    def _held(self, w: np.ndarray) -> np.ndarray:
+        sign = self.task.sign
+        return np.concatenate([w, sign * w])[self._holder.order] / 2 if sign else w
 
 
-def conjugate_gradients(
-    model,
-    y: np.ndarray,
-    alpha: float,
-    centre: Callable[[np.ndarray], np.ndarray],
-    *,
-    tol: float,
-    max_iter: int,
-    start: np.ndarray | None = None,
-    judge: Callable[[np.ndarray], dict[str, float]] | None = None,
-    verbose: int = 0,
-) -> Solution:
-    """Preconditioned conjugate gradients; stops when the error's energy norm is below tol.
+@dataclass(frozen=True)
+class Limits:
+    """When the iterations end; tol = 0 runs max_iter of them, without a preconditioner."""
 
-    That norm, relative to the solution's, is estimated from the gain of the last 5 steps; tol = 0
-    runs max_iter, standing still once the gradient is rounding error alone. `judge` turns the
-    current values into errors for the history; where it gives a "validation_error" the best
-    iterate is returned, and 20 iterations without a better one end the run (unless tol = 0).
+    tol: float = 1e-6
+    max_iter: int = 200
+    verbose: int = 0
+
+
+class EdgeSolver(Solver):
+    """One relation at some edges, conditions as rows, by conjugate gradients.
+
+    Linear nodes are used through their features, others through the edge kernel in O(q p) per
+    iteration. If the graph is dense and the minimiser itself is wanted, nodes are used through the
+    eigenvectors of their kernels, with the complete graph as preconditioner. With alpha = 0 and
+    fewer edges than unknowns, plain iterations find the minimiser of least norm.
+
+    The iterations stop when the energy norm of the error, relative to that of the solution, is
+    estimated to be below tol; the estimate comes from the gain of the last 5 steps. With
+    `validation` labels the iterate with the least error on them is returned, and 20 iterations
+    without a better one end the run (unless tol = 0).
     """
-    q = len(y)
-    c = model.zero() if start is None else start.copy()
-    f = np.zeros(model.n_values) if start is None else model.values(c)
-    solution = Solution(c)
-    residual = centre(y - f[:q])
-    objective = residual @ residual + alpha * model.inner(c, c, f)
-    spread = float(centre(y) @ centre(y))
-    energy = float(spread - objective)
-    gains: list[float] = []
-    steepest = 0.0
-    best, best_iteration = np.inf, 0
-    d = values_of_d = previous = None
-    for iteration in range(1, max_iter + 1):
-        slope = model.gradient(residual) - alpha * c
-        z = model.precondition(slope)
-        values_of_z = model.values(z)
-        rho = model.inner(slope, z, values_of_z)
-        refuse_overflow(rho)
-        if not rho > NOISE**2 * steepest * spread:
-            solution.converged = True
-            break
-        if d is None:
-            d, values_of_d = z.copy(), values_of_z
+
+    name = "cg"
+
+    def __init__(
+        self,
+        nodes: tuple[Nodes, Nodes],
+        labels: Labels,
+        validation: Labels | None,
+        task: RelationTask,
+        limits: Limits,
+    ):
+        self._limits, self._gain = limits, None
+        self._wants_minimiser = limits.tol > 0 and validation is None
+        edges, y = _sorted(labels)
+        watched = None
+        if validation is not None:
+            watched, self._validation_y = _sorted(validation)
+            if np.isnan(_error(self._validation_y, self._validation_y, watched)):
+                raise ValueError(
+                    "early_stopping: no condition has two validation edges of different value, so "
+                    "no error can be measured; give more edges, or early_stopping=None."
+                )
+        observed = y, edges, watched, task
+        rows, columns = nodes
+        through_features = rows.through_features and columns.through_features
+        self.system: EdgeSystem
+        if self._wants_minimiser and (through_features or edges.dense):
+            left = rows.spectrum()
+            right = left if task.sign else columns.spectrum(centred=task.ranking)
+            with np.errstate(over="ignore"):
+                full = np.outer(left.s**2, right.s**2)
+                self._gain = len(edges) / (len(rows) * len(columns)) * full
+            refuse_overflow(self._gain)
+            to_rows = left.to_rows, right.to_rows
+            self.system = PrimalSystem(left.Q * left.s, right.Q * right.s, to_rows, *observed)
+        elif through_features:
+            self.system = PrimalSystem(rows.rows, columns.rows, None, *observed)
         else:
-            d = z + (rho / previous) * d
-            values_of_d = values_of_z + (rho / previous) * values_of_d
-        along = centre(values_of_d[:q])
-        curvature = along @ along + alpha * model.inner(d, d, values_of_d)
-        refuse_overflow(curvature)
-        if not curvature > 0:
-            solution.converged = True
-            break
-        steepest = max(steepest, curvature / model.inner(d, d, values_of_d))
-        step, previous = rho / curvature, rho
-        c += step * d
-        f += step * values_of_d
-        residual = centre(y - f[:q])
-        objective = residual @ residual + alpha * model.inner(c, c, f)
-        energy += step * rho
-        gains.append(step * rho)
-        solution.n_iter = iteration
-        errors = {"objective": float(objective), "train_loss": float(residual @ residual / q)}
-        errors |= judge(f) if judge else {}
-        for name, value in errors.items():
-            solution.history.setdefault(name, []).append(value)
-        if verbose:
-            print(f"iteration {iteration}: " + ", ".join(f"{k} {v:.6g}" for k, v in errors.items()))
-        watched = errors.get("validation_error")
-        if watched is not None and watched < best:
-            best, best_iteration = watched, iteration
-            solution.coefficients = c.copy()
-        if tol > 0 and _is_small(gains, energy, tol):
-            solution.converged = True
-            break
-        if tol > 0 and watched is not None and iteration - best_iteration >= PATIENCE:
-            solution.converged = True
-            break
-    if tol == 0 and solution.n_iter:
-        for values in solution.history.values():
-            values.extend([values[-1]] * (max_iter - solution.n_iter))
-        solution.n_iter = max_iter
-    if not best_iteration:
-        solution.coefficients = c
-    return solution
+            self.system = DualSystem(nodes, *observed)
+
+    def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
+        """w is in the coordinates of the system; a start that changes the result is ignored."""
+        scale, may_start = None, self._wants_minimiser
+        if self._gain is not None:
+            may_start = alpha > 0 or self._determines(self._gain.shape)
+            scale = self._gain + alpha if may_start else None
+        self.system.begin(alpha, scale, start if may_start else None)
+        solution = self._minimise(self.system)
+        if self._wants_minimiser and solution.status != CONVERGED:
+            warnings.warn(
+                f"conjugate gradients stopped at max_iter={self._limits.max_iter} before "
+                f"tol={self._limits.tol:g} (alpha={alpha:g}): raise max_iter, tol or alpha.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+        return solution
+
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
+        """(d_a, d_b, 1) coefficients of the nodes' representations."""
+        return self.system.coefficients(w)[:, :, None]
+
+    def _determines(self, unknowns: tuple[int, ...]) -> bool:
+        """Whether the edges determine all the unknowns without a regulariser."""
+        edges = self.system.edges
+        pairs = np.unique(edges.flat)
+        rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, edges.shape[1]))
+        free = len(pairs) - (rows if self.system.task.ranking else 0)
+        r_a, r_b = unknowns
+        return rows >= r_a and columns >= r_b and free >= r_a * r_b
+
+    def _minimise(self, system: EdgeSystem) -> Solution:
+        tol, max_iter = self._limits.tol, self._limits.max_iter
+        solution = Solution(system.w, MAX_ITER, n_iter=0)
+        history: dict[str, list[float]] = {}
+        energy, gains = system.energy, []
+        least_error, best_iteration = np.inf, 0
+        steps = conjugate_steps(system)
+        while solution.status != CONVERGED and solution.n_iter < max_iter:
+            step = next(steps, None)
+            if step is None:
+                solution.status = CONVERGED
+                break
+            solution.n_iter += 1
+            energy += step.gain
+            gains.append(step.gain)
+            errors = self._errors(system)
+            for name, value in errors.items():
+                history.setdefault(name, []).append(value)
+            if self._limits.verbose:
+                listed = ", ".join(f"{name} {value:.6g}" for name, value in errors.items())
+                print(f"iteration {solution.n_iter}: {listed}")
+            error = errors.get("validation_error")
+            if error is not None and error < least_error:
+                least_error, best_iteration = error, solution.n_iter
+                solution.w = system.w.copy()
+            stalled = error is not None and solution.n_iter - best_iteration >= PATIENCE
+            if tol > 0 and (stalled or _is_small(gains, energy, tol)):
+                solution.status = CONVERGED
+        if tol == 0 and solution.n_iter:
+            for values in history.values():  # the remaining iterations would stand still
+                values.extend([values[-1]] * (max_iter - solution.n_iter))
+            solution.n_iter = max_iter
+        solution.history = {name: np.array(values) for name, values in history.items()}
+        return solution
+
+    def _errors(self, system: EdgeSystem) -> dict[str, float]:
+        """What the history records; ranking errors are those of equation 4."""
+        y = system.y
+        errors = {"objective": system.objective, "train_loss": system.loss / len(y)}
+        if system.validation is not None:
+            training, validation = np.split(system.values, [len(y)])
+            errors["train_error"] = _error(y, training, system.edges)
+            error = _error(self._validation_y, validation, system.validation)
+            errors["validation_error"] = error
+        return errors
+
+
+def _sorted(labels: Labels) -> tuple[Edges, np.ndarray]:
+    """The edges sorted by row, and their labels in the same order."""
+    labels = labels.as_edges()
+    edges = Edges(labels.rows, labels.columns, labels.shape)
+    return edges, labels.y[edges.order]
+
+
+def _error(y: np.ndarray, values: np.ndarray, edges: Edges) -> float:
+    try:
+        return ranking_error(y, values, edges.rows)
+    except UndefinedMetric:
+        return float("nan")
 
 
 def _is_small(gains: list[float], energy: float, tol: float) -> bool:

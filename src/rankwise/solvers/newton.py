@@ -1,10 +1,12 @@
 """Truncated Newton for R(Φw) + alpha‖w‖² with a smooth risk R (Chapelle and Keerthi, 2010).
 
-A step of conjugate gradients costs two products with Φ and one Hessian-vector product of R over
-the predictions, O(nnz + m log m); neither the Hessian nor a matrix of pairs is ever formed.
+One inner step of conjugate gradients costs two products with Φ and one Hessian-vector product of R
+over the predictions, O(nnz + m log m). Neither the Hessian nor a matrix of pairs is ever formed.
 """
 
 from __future__ import annotations
+
+from itertools import islice
 
 import numpy as np
 
@@ -12,6 +14,7 @@ from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.conjugate_gradients import NormalEquations, conjugate_steps
 from rankwise.solvers.line_search import Iterate, Ray
 from rankwise.solvers.solver import (
     CONVERGED,
@@ -25,13 +28,13 @@ from rankwise.solvers.solver import (
 
 MAX_CG = 250
 LINE_ACCURACY = 0.05
-"""The share of the predicted decrease that a line search may leave."""
+"""The line search may miss this share of the predicted decrease."""
 FLAT = 0.1
-"""A first trial is taken where it leaves no more than this share of the slope."""
+"""The first trial of a line search is accepted if it leaves at most this share of the slope."""
 
 
 class NewtonSolver(Solver):
-    """Solves for one alpha after another, each from the start it is given."""
+    """Minimises for one alpha after another, each from the start that `solve` is given."""
 
     name = "newton"
     requires = frozenset({"curvature"})
@@ -90,24 +93,19 @@ class NewtonSolver(Solver):
         refuse_non_finite(point.objective, float(gradient @ gradient))
         return gradient
 
-    def _newton_direction(self, point: Iterate, gradient, alpha, forcing):
-        """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, and Φd, gathered without a product of its own."""
-        d, d_p = np.zeros_like(gradient), np.zeros(self._products.shape[0])
-        curvature = point.risk.curvature
+    def _newton_direction(
+        self, point: Iterate, gradient: np.ndarray, alpha: float, forcing: float
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, and Φd, which needs no product of its own."""
+        curvature, pullback = point.risk.curvature, self._products.pullback
         assert curvature is not None
-        residual = -gradient
-        conjugate, rho = residual, float(residual @ residual)
-        goal = forcing**2 * rho
-        for _ in range(MAX_CG):
-            if rho <= goal:
+        system = NormalEquations(
+            self._products.scores, lambda d, p: pullback(curvature(p)) + 2 * alpha * d, -gradient
+        )
+        d_p = np.zeros(self._products.shape[0])
+        goal = forcing**2 * system.squared_norm
+        for step in islice(conjugate_steps(system), MAX_CG):
+            d_p += step.size * step.image
+            if system.squared_norm <= goal:
                 break
-            conjugate_p = self._products.scores(conjugate)
-            bent = self._products.pullback(curvature(conjugate_p))
-            bent += 2 * alpha * conjugate
-            share = rho / float(conjugate @ bent)
-            d += share * conjugate
-            d_p += share * conjugate_p
-            residual = residual - share * bent
-            previous, rho = rho, float(residual @ residual)
-            conjugate = residual + (rho / previous) * conjugate
-        return d, d_p
+        return system.x, d_p

@@ -16,10 +16,8 @@ from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.spaces.definiteness import check_gram, check_square, repair_kernel
+from rankwise.spaces.definiteness import check_gram, check_square
 from rankwise.validation import check_positive
-
-__all__ = ["Kernel", "check_gram", "repair_kernel"]
 
 POSITIVE_DEFINITE = ("linear", "rbf", "poly", "polynomial", "laplacian", "cosine", "chi2")
 """Kernels that are semi-definite for every X, unless coef0 is negative."""
@@ -103,15 +101,18 @@ class Kernel:
             raise InvalidKernel(f"{self.name} overflows on X: scale its features down.")
         return K
 
-    def gram(self, X: Matrix, name: str = "") -> np.ndarray:
+    def gram(
+        self, X: Matrix, name: str = "", way_out: str = "use basis= for a reduced set"
+    ) -> np.ndarray:
         """The kernel matrix of the training items, as a new array; InvalidKernel if indefinite.
 
-        For a precomputed kernel X is the matrix itself. `name` replaces its name in errors.
+        For a precomputed kernel X is the matrix itself. `name` replaces its name in errors, and
+        `way_out` says what to do if the matrix is too large.
         """
         if self.is_precomputed:
             return check_gram(np.array(dense(X), order="C"), name or PRECOMPUTED, own=True)
         m = X.shape[0]
-        refuse_too_large(m, m, name or "the kernel matrix", "use basis= for a reduced set")
+        refuse_too_large(m, m, name or "the kernel matrix", way_out)
         K = self.matrix(X, X)
         if self.may_be_indefinite:
             check_gram(K, name or f"the matrix of {self.name}")
@@ -140,15 +141,3 @@ def _call(kernel: Callable, X: Matrix, Y: Matrix) -> np.ndarray:
     except (ValueError, TypeError, IndexError):
         K = None
     return pairwise_kernels(X, Y, metric=kernel) if K is None or np.shape(K) != shape else K
-
-
-def check_kernel(kernel, *, gamma=None, degree=3, coef0=1.0) -> None:
-    Kernel(kernel, gamma, degree, coef0).check()
-
-
-def may_be_indefinite(kernel, coef0: float = 1.0) -> bool:
-    return Kernel(kernel, coef0=coef0).may_be_indefinite
-
-
-def kernel_matrix(X, Y, kernel, *, gamma=None, degree=3, coef0=1.0) -> np.ndarray:
-    return Kernel(kernel, gamma, degree, coef0).matrix(X, Y)

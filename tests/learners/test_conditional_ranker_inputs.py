@@ -38,7 +38,7 @@ def test_clone_keeps_parameters_and_fit_changes_none():
 
 @pytest.mark.parametrize("Estimator", [ConditionalRanker, ConditionalRankerCV])
 def test_scikit_learn_conventions(Estimator):
-    """The checks that do not call fit(X, y) with one row an item."""
+    """The checks that do not call fit(X, y) with one row per item."""
     name = Estimator.__name__
     for check in (
         estimator_checks.check_no_attributes_set_in_init,
@@ -123,7 +123,7 @@ BAD_INPUT = [
     ({"relation": "symmetric"}, ((X_BAD, X_BAD), Y_BAD), {}, "one domain"),
     ({}, (X_BAD, [1.0]), {"edges": [(0, 4)]}, "edges.0. names the column node 4, out of range"),
     ({}, (X_BAD, [1.0]), {"edges": [(-1, 0)]}, "row node -1"),
-    ({}, (X_BAD, [1.0, 2.0]), {"edges": [(0, 1)]}, "one value an edge"),
+    ({}, (X_BAD, [1.0, 2.0]), {"edges": [(0, 1)]}, "one value per edge"),
     ({}, (X_BAD, [1.0]), {"edges": [0, 1]}, r"shape \(q, 2\)"),
     ({}, (X_BAD, [1.0]), {"edges": [(0.5, 1)]}, "integers"),
     ({}, (X_BAD, []), {"edges": np.zeros((0, 2), int)}, "empty"),

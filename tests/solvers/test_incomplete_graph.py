@@ -1,15 +1,76 @@
-"""What fitting makes of the unusual: many minimisers, none but zero, own labels to stop on."""
+"""Any multiset of edges, also with many minimisers or with none but zero."""
 
 import warnings
+from itertools import product
 
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
 from rankwise import ConditionalRanker, ConditionalRankerCV
 from rankwise.datasets import make_rock_paper_scissors
 from rankwise.exceptions import InvalidKernel
+from rankwise.metrics import ranking_error
+from rankwise.solvers.incomplete_graph import DualSystem
+from rankwise.spaces import edges as edge_products
+from tests import reference_conditional as reference
+
+
+@pytest.mark.parametrize("relation, two_domains", reference.CASES)
+@pytest.mark.parametrize("objective", reference.OBJECTIVES)
+def test_sparse_route_equals_dense_route(objective, relation, two_domains, monkeypatch):
+    rng = np.random.default_rng(1)
+    A, B, shape = reference.make_nodes(rng, two_domains, 4, p=12)
+    edges = rng.integers(min(shape), size=(60, 2))
+    y = rng.normal(size=60)
+    for kernel in ("linear", "rbf"):
+        found = []
+        for cost in (0.0, np.inf):
+            monkeypatch.setattr(edge_products, "SPARSE_COST", cost)
+            model = ConditionalRanker(
+                0.1, objective=objective, relation=relation, kernel=kernel, tol=0, max_iter=10
+            )
+            found.append(reference.fit(model, A, B, shape, y, edges=edges).predict(A, B))
+            is_dual = isinstance(model._problem.solvers[0].system, DualSystem)
+            assert is_dual == (kernel == "rbf")
+        np.testing.assert_allclose(found[0], found[1], rtol=1e-6, atol=1e-8)
+
+
+def rank_data():
+    rng = np.random.default_rng(8)
+    X = rng.normal(size=(60, 5))
+    edges = rng.integers(60, size=(500, 2))
+    truth = X @ rng.normal(size=(5, 5)) @ X.T
+    return X, edges, truth[edges[:, 0], edges[:, 1]] + rng.normal(size=500), truth
+
+
+def test_early_stopping_keeps_the_best_iterate():
+    X, edges, y, truth = rank_data()
+    held = np.arange(500) % 4 == 0
+    stop_on = (edges[held], y[held])
+    for kernel, objective in product(("linear", "rbf"), reference.OBJECTIVES):
+        model = ConditionalRanker(0, kernel=kernel, objective=objective, early_stopping=stop_on)
+        model.fit(X, y[~held], edges=edges[~held])
+        errors = model.history_["validation_error"]
+        assert model.n_iter_ == len(errors) == len(model.history_["train_error"])
+        scores = model.predict_edges(X, X, edges[held])
+        assert ranking_error(y[held], scores, edges[held, 0]) == pytest.approx(min(errors))
+        assert np.all(np.diff(model.history_["objective"]) <= 1e-9)
+    fraction = ConditionalRanker(0, early_stopping=0.2, random_state=0).fit(X, y, edges=edges)
+    assert fraction.score(X, None, truth) > 0.8
+    complete = ConditionalRanker(0, early_stopping=0.2, random_state=0).fit(X, truth)
+    assert complete.solver_ == "cg" and complete.score(X, X, truth) > 0.95
+
+
+def test_tol_zero_runs_max_iter_and_more_iterations_are_warned_for(capsys):
+    X, edges, y, _ = rank_data()
+    model = ConditionalRanker(0, kernel="rbf", tol=0, max_iter=7, verbose=1)
+    assert model.fit(X, y, edges=edges).n_iter_ == 7
+    assert capsys.readouterr().out.count("iteration") == 7
+    with pytest.warns(ConvergenceWarning, match="max_iter=2"):
+        ConditionalRanker(1e-9, kernel="rbf", max_iter=2).fit(X, y, edges=edges)
 
 
 @pytest.mark.parametrize("kernel", ["linear", "rbf"])

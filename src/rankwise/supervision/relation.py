@@ -1,0 +1,222 @@
+"""What a learner of relations is told: labels of pairs of nodes, complete or at some edges."""
+
+from __future__ import annotations
+
+import numbers
+import warnings
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.validation import check_choice
+
+SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
+LARGEST_LABEL = 1e140
+Shape = tuple[int, int]
+
+
+@dataclass(frozen=True)
+class RelationTask:
+    """What a model of a relation has to do; only this class compares the words of the arguments."""
+
+    objective: str = "ranking"
+    relation: str = "general"
+    condition: str = "row"
+
+    def __post_init__(self) -> None:
+        check_choice("objective", self.objective, ("ranking", "regression"))
+        check_choice("relation", self.relation, tuple(SIGNS))
+        check_choice("condition", self.condition, ("row", "column"))
+
+    @property
+    def ranking(self) -> bool:
+        return self.objective == "ranking"
+
+    @property
+    def sign(self) -> int:
+        """1 for a symmetric relation, −1 for a reciprocal one, 0 for a general one."""
+        return SIGNS[self.relation]
+
+    def conditions_first(self, of_rows: Any, of_columns: Any) -> tuple:
+        """The one that belongs to the conditions, then the one that belongs to the objects."""
+        return (of_rows, of_columns) if self.condition == "row" else (of_columns, of_rows)
+
+    def turned(self, array: np.ndarray) -> np.ndarray:
+        """Exchange (rows, columns) and (conditions, objects), the first two axes."""
+        return array if self.condition == "row" else np.swapaxes(array, 0, 1)
+
+
+@dataclass
+class Labels:
+    """One relation between p_a row nodes and p_b column nodes.
+
+    A complete graph is the matrix Y. Any other multiset of edges is y, with the row node and the
+    column node of each edge.
+    """
+
+    shape: Shape
+    Y: Any = None
+    rows: Any = None
+    columns: Any = None
+    y: Any = None
+
+    @property
+    def is_complete(self) -> bool:
+        return self.Y is not None
+
+    def __len__(self) -> int:
+        return self.Y.size if self.is_complete else len(self.y)
+
+    def transposed(self) -> Labels:
+        Y = self.Y.T if self.is_complete else None
+        return Labels(self.shape[::-1], Y, self.columns, self.rows, self.y)
+
+    def as_edges(self) -> Labels:
+        """The same labels at explicit edges, ordered by row."""
+        if not self.is_complete:
+            return self
+        rows, columns = (index.ravel() for index in np.indices(self.shape))
+        return Labels(self.shape, None, rows, columns, self.Y.ravel())
+
+    def take(self, index: np.ndarray) -> Labels:
+        return Labels(self.shape, None, self.rows[index], self.columns[index], self.y[index])
+
+    def without_lone_rows(self) -> tuple[Labels, int]:
+        """The labels without rows of one edge, which tell nothing of an order, and their number."""
+        if self.is_complete and self.shape[1] > 1:
+            return self, 0
+        edges = self.as_edges()
+        lone = np.bincount(edges.rows, minlength=self.shape[0]) == 1
+        return edges.take(np.flatnonzero(~lone[edges.rows])), int(lone.sum())
+
+    def grid(self, same_nodes: bool) -> tuple | None:
+        """(Y, row nodes, column nodes) if the edges are a complete graph of some nodes, else None.
+
+        Nodes are None if they are all nodes; with `same_nodes` rows and columns have to be the same
+        nodes. O(q log q).
+        """
+        if self.is_complete:
+            return self.Y, None, None
+        rows, row = np.unique(self.rows, return_inverse=True)
+        columns, column = np.unique(self.columns, return_inverse=True)
+        if len(self) != len(rows) * len(columns):
+            return None
+        Y = np.full((len(rows), len(columns)), np.nan)
+        Y[row, column] = self.y
+        if np.isnan(Y).any() or (same_nodes and not np.array_equal(rows, columns)):
+            return None
+        return Y, rows, columns
+
+
+def check_labels(Y: Any, edges: Any, shape: Shape) -> tuple[list[Labels], bool]:
+    """The labels of each relation, and whether Y has an axis of relations; nan is not observed."""
+    Y = _check_values(Y)
+    if edges is not None:
+        edges = check_edges(edges, shape)
+        if Y.ndim not in (1, 2) or len(Y) != len(edges):
+            raise ValueError(
+                f"y must hold one value per edge: there are {len(edges)} edges, y has shape "
+                f"{Y.shape}."
+            )
+    elif Y.ndim not in (2, 3) or Y.shape[:2] != shape:
+        square = " (Y must be square: rows and columns are the same nodes)"
+        raise ValueError(
+            f"Y must have shape {shape} or {str(shape)[:-1]}, k) for these nodes, got {Y.shape}"
+            f"{square if shape[0] == shape[1] else ''}. For a sample of edges pass y and edges=."
+        )
+    has_relations = Y.ndim == (3 if edges is None else 2)
+    labels = []
+    for relation in np.moveaxis(Y if has_relations else Y[..., None], -1, 0):
+        seen = ~np.isnan(relation)
+        if edges is None and seen.all():
+            labels.append(Labels(shape, np.ascontiguousarray(relation)))
+        else:
+            rows, columns = np.nonzero(seen) if edges is None else edges[seen].T
+            labels.append(Labels(shape, None, rows, columns, relation[seen]))
+    return labels, has_relations
+
+
+def _check_values(Y: Any) -> np.ndarray:
+    if Y is None:
+        raise ValueError("requires y to be passed, but the target Y is None.")
+    Y = np.asarray(Y)
+    if Y.dtype.kind not in "biuf":
+        raise ValueError(f"Y must hold real numbers, got dtype {Y.dtype}.")
+    Y = Y.astype(np.float64)
+    if np.isinf(Y).any():
+        first = tuple(int(i) for i in np.argwhere(np.isinf(Y))[0])
+        raise ValueError(f"Input Y contains infinity (the first at {first}).")
+    if Y.ndim > 1 and Y.shape[-1] == 0:
+        raise ValueError(f"Y holds no relation: its shape is {Y.shape}.")
+    if np.abs(Y).max(initial=0.0, where=~np.isnan(Y)) > LARGEST_LABEL:
+        raise ValueError(
+            f"Y holds values beyond {LARGEST_LABEL:g}: their squares overflow, rescale."
+        )
+    return Y
+
+
+def check_edges(edges: Any, shape: Shape) -> np.ndarray:
+    """(q, 2) integers: the row node and the column node of each edge."""
+    edges = np.asarray(edges)
+    if edges.ndim != 2 or edges.shape[1] != 2:
+        raise ValueError(f"edges must have shape (q, 2), row and column node; got {edges.shape}.")
+    if not len(edges):
+        raise ValueError("edges is empty.")
+    whole = edges.dtype.kind == "f" and np.all(edges == np.floor(edges))
+    if edges.dtype.kind not in "iu" and not whole:
+        raise ValueError(f"edges must hold integers (node numbers), got dtype {edges.dtype}.")
+    for side, name in enumerate(("row", "column")):
+        outside = (edges[:, side] < 0) | (edges[:, side] >= shape[side])
+        if outside.any():
+            first = int(np.argmax(outside))
+            raise ValueError(
+                f"edges[{first}] names the {name} node {edges[first, side]}, out of range: there "
+                f"are {shape[side]} {name} nodes, numbered from 0."
+            )
+    return edges.astype(np.intp)
+
+
+def check_early_stopping(wanted: Any, shape: Shape, k: int) -> float | list[Labels] | None:
+    """None, the fraction of edges to validate on, or validation labels for each of k relations."""
+    if isinstance(wanted, numbers.Real) and not isinstance(wanted, bool):
+        if not 0 < float(wanted) < 1:
+            raise ValueError(f"early_stopping as a fraction must be in (0, 1); got {wanted!r}.")
+        return float(wanted)
+    if wanted is None:
+        return None
+    try:
+        edges, y = wanted
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"early_stopping must be None, a fraction or a pair (edges, y); got {wanted!r}."
+        ) from None
+    labels, _ = check_labels(y, check_edges(edges, shape), shape)
+    if len(labels) != k:
+        raise ValueError(
+            f"early_stopping=(edges, y): y holds labels of {len(labels)} relations, but there are "
+            f"{k}; give one column per relation."
+        )
+    return labels
+
+
+def warn_if_not_mirrored(labels: list[Labels], task: RelationTask) -> None:
+    """Warn if a complete Y is not symmetric or reciprocal although the model will be.
+
+    The ranking loss does not see constants: there Y + Yᵀ of a reciprocal relation may be constant.
+    """
+    sign = task.sign
+    for Y in (label.Y for label in labels if sign and label.is_complete):
+        offset = 2 * Y.mean() if sign == -1 and task.ranking else 0.0
+        gap = np.abs(Y - sign * Y.T - offset).max(initial=0.0)
+        if gap > 1e-8 * np.abs(Y).max(initial=0.0):
+            mirrored, half = ("Yᵀ", "(Y + Yᵀ)/2") if sign == 1 else ("−Yᵀ", "(Y − Yᵀ)/2")
+            hint = "" if sign == 1 else " (if Y holds probabilities with Y + Yᵀ = 1, subtract ½)"
+            warnings.warn(
+                f"Y is not {task.relation}: Y and {mirrored} differ by up to {gap:.3g}. The model "
+                f"will be {task.relation}, fitted to both directions; for regression this equals "
+                f"training on {half}{hint}.",
+                UserWarning,
+                stacklevel=3,
+            )
+            return
