@@ -1,4 +1,4 @@
-# Two commands on a fresh machine: `make demo` and `make test`. Both set up .venv themselves.
+# On a new machine run `make demo` or `make test`. Both set up .venv first.
 PYTHON ?= python3
 BIN := .venv/bin
 
@@ -19,7 +19,7 @@ demo: .venv/.ready
 test: .venv/.ready
 	$(BIN)/python -m pytest -n 2
 
-# The inner loop, under a minute: the rooms of the objective, without clusters, pages and processes.
+# A fast subset, under a minute: the folders of the objective, without clusters, pages and processes.
 FAST := contracts supervision losses spaces solvers holdout model_selection metrics numerics
 test-fast: .venv/.ready
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(addprefix tests/,$(FAST))
@@ -36,8 +36,8 @@ bench: .venv/.ready
 papers: .venv/.ready
 	$(BIN)/python -m benchmarks.papers
 
-# The site, in build/site; the gallery's examples run while it is built. The variable silences an
-# advertisement of the theme's, which is no warning about the site.
+# Builds the site in build/site and runs the examples of the gallery. The variable turns off an
+# advertisement of the theme, which is not a warning about the site.
 docs: .venv/.ready
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 

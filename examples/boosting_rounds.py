@@ -1,7 +1,7 @@
 """Boosting with missing values, and when to stop.
 
-RankBoost adds one threshold on one feature a round and treats a missing value as a fact of its own.
-Held-out queries choose the number of rounds; the staged predictions show what more would have done.
+In each round, RankBoost adds one threshold on one feature. A missing value counts as information.
+Held-out queries choose the number of rounds; the staged predictions show the effect of more rounds.
 """
 
 import matplotlib.pyplot as plt

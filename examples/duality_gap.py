@@ -1,8 +1,8 @@
-"""Training that knows how far it is.
+"""Training with a known distance to the optimum.
 
-The bundle method of RankSVM has an upper and a lower bound of the optimum in every iteration;
+In every iteration, the bundle method of RankSVM has an upper and a lower bound of the optimum.
 Newton's method for the squared hinge has a bound from strong convexity. Both stop when the gap is
-small enough, not when they are tired.
+small enough, not after a fixed number of iterations.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """A regularisation path with honest error bars.
 
-Every alpha is judged on 97,461 pairs of patients, each predicted by a model that saw neither of the
-two. Nothing is refitted. The bar is the standard error of a U-statistic: pairs share patients, so
-counting them as independent would make it ten times too small.
+Every alpha is judged on 97,461 pairs of patients. A model that saw neither patient predicts each
+pair, without refitting. The bar is the standard error of a U-statistic: pairs share
+patients, so the error would be ten times too small if pairs were counted as independent.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """Why queries matter.
 
-Each query has a level of its own that has nothing to do with which document is better. A learner
-that compares documents of different queries learns the level; one that is told the queries cannot
-even see it.
+Each query has its own level of scores, which does not say which document is better. A learner that
+compares documents of different queries learns the level. A learner that knows the queries compares
+only documents of the same query, where the level cancels.
 """
 
 import matplotlib.pyplot as plt

@@ -1,8 +1,8 @@
 """How many basis items does a kernel need?
 
-A reduced set turns m³ into m r². Cross-validation must remove held-out items from the basis too,
-or it promises too much; here the exact leave-pair-out error with removal is set beside the error
-on new items.
+A reduced set of r basis items lowers the cost from m³ to m r². Cross-validation must also remove
+held-out items from the basis, or its estimate is too good. This example compares the exact
+leave-pair-out error, with removal, to the error on new items.
 """
 
 import matplotlib.pyplot as plt

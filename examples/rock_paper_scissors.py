@@ -1,8 +1,8 @@
-"""Players without a best player.
+"""A game without a best player.
 
-In rock, paper, scissors everybody loses to somebody: no single score orders the players, but for
-each opponent there is an order. A reciprocal relation learns it from 1000 games and predicts for
-players it never saw. The circle of who beats whom shows in the matrix.
+In rock, paper, scissors everybody loses to somebody. No single score orders the players, but for
+each opponent there is an order. A model of a reciprocal relation learns these orders from 1000
+games and predicts them for new players. The matrix shows the circle of who beats whom.
 """
 
 import matplotlib.pyplot as plt

@@ -1,4 +1,4 @@
-"""How far a fit travels through the package: files entered, and calls from one file to another.
+"""How many files of the package a fit enters, and how often one file calls another.
 
 python -m benchmarks.house.hops
 """
@@ -22,8 +22,8 @@ ROOT = str(Path(rankwise.__file__).parent)
 
 
 def hops(run: Callable[[], object]) -> tuple[int, int]:
-    """Files of the package that were entered, and calls whose caller was in another file of it."""
-    run()  # imports, compiled functions and caches
+    """The number of files entered, and of calls whose caller is in another file of the package."""
+    run()  # so that imports, compilation and caches are not counted
     entered, crossings = set(), 0
 
     def profile(frame, event, _):

@@ -1,7 +1,7 @@
-"""``python -m benchmarks.papers [names...]``: every script of this folder, or those named.
+"""``python -m benchmarks.papers [names...]`` runs every script of this folder, or the named ones.
 
-A script is a module with a ``main()``; the first line of its docstring is its heading, and a part
-of its name is enough to choose it. One whose data are not here says so and is skipped.
+A script is a module with a ``main()``. The first line of its docstring is its heading. A part of
+its name is enough to choose it. A script whose data are missing says so and is skipped.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def main(wanted: list[str]) -> int:
     scripts = [m.name for m in pkgutil.iter_modules(papers.__path__) if m.name not in HELPERS]
     for name in wanted:
         if not any(name in script for script in scripts):
-            print(f"no script {name!r}; there are: {', '.join(scripts)}", file=sys.stderr)
+            print(f"no script {name!r}; the scripts are: {', '.join(scripts)}", file=sys.stderr)
             return 2
     for script in scripts:
         if not wanted or any(name in script for name in wanted):

@@ -1,10 +1,11 @@
 """Drug-target relations in the four settings of Pahikkala et al. 2013, against per-column RLS.
 
-Davis (pKd of 68 drugs × 442 targets) and Yamanishi's nr, gpcr and ic (targets × drugs, 0/1):
-concordance inside each row on the edges held out by five folds of a setting. The pairwise model is
-ConditionalRanker with the product of the two similarity kernels (repaired where they are
-indefinite); per-column RLS is one kernel ridge regression over the rows for each column, which says
-nothing about new columns. alpha by three inner folds of the same setting, 2^-8 .. 2^8.
+The data are Davis (pKd of 68 drugs × 442 targets) and Yamanishi's nr, gpcr and ic (targets × drugs,
+0/1). The figure is the concordance within each row on the edges held out by five folds of a
+setting. The pairwise model is ConditionalRanker with the product of the two similarity kernels,
+which are repaired if they are indefinite. Per-column RLS is one kernel ridge regression over the
+rows for each column; it cannot predict new columns. Three inner folds of the same setting choose
+alpha from 2^-8 .. 2^8.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def main() -> None:
 
 
 def relations() -> dict:
-    """Row kernel, column kernel and labels of every set; kernels have ones on their diagonals."""
+    """Row kernel, column kernel and labels of every data set; kernels have unit diagonals."""
     home = data.folder("drug_target")
     davis, yamanishi = home / "davis", home / "yamanishi"
     found = {}
@@ -66,25 +67,25 @@ def relations() -> dict:
             targets, drugs, Y = (labelled(yamanishi / part) for part in parts)
             found[f"Yamanishi {name}"] = unit(targets), unit(drugs), Y
     if not found:
-        raise data.MissingData("drug_target: neither davis nor yamanishi is in the folder.")
+        raise data.MissingData("drug_target: the folder contains neither davis nor yamanishi.")
     return found
 
 
 def labelled(path) -> np.ndarray:
-    """A tab-separated table with a header line and a name at the start of each line."""
+    """The numbers of a tab-separated table that has a header line and a name in each line."""
     lines = path.read_text().strip("\n").split("\n")[1:]
     return np.array([line.split("\t")[1:] for line in lines], dtype=float)
 
 
 def unit(K: np.ndarray) -> np.ndarray:
-    """The similarities symmetrised, clipped to be positive semi-definite, scaled to unit norms."""
+    """Similarities, symmetrised, clipped to be positive semi-definite and scaled to norm 1."""
     K = repair_kernel(K / np.sqrt(np.outer(np.diag(K), np.diag(K))))
     norms = np.sqrt(np.diag(K))
     return K / np.outer(norms, norms)
 
 
 def fold_concordance(K_A, K_B, Y, train, test, setting: str, Split) -> tuple[float, float, float]:
-    """Of pairwise ranking, pairwise regression and per-column RLS (nan where it cannot say)."""
+    """Concordance of pairwise ranking and regression, and of per-column RLS (nan if undefined)."""
     found = []
     for objective in ("ranking", "regression"):
         ranker = ConditionalRanker(kernel="precomputed", objective=objective, tol=1e-4)

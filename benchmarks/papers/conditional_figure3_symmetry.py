@@ -1,8 +1,8 @@
 """Pahikkala et al. 2013, Figure 3: symmetric against general kernel over 200 iterations.
 
-Section 6.2: 1000 training and 500 test documents sampled from four newsgroups, complete training
-graph, conjugate gradients without regularisation; the error on the test documents, which are nodes
-without training edges, after each iteration.
+Section 6.2: 1000 training and 500 test documents are sampled from four newsgroups. The training
+graph is complete, and conjugate gradients run without regularisation. The test documents are nodes
+without training edges; their error is recorded after each iteration.
 """
 
 from __future__ import annotations

@@ -1,9 +1,10 @@
 """Pahikkala et al. 2013, Figure 5: how training time grows with nodes, edges and features.
 
-Section 6.5, on random data of its shape, alpha = 1: complete graphs of p nodes (closed form, 50
-iterations of conjugate gradients, RankRLS on the explicit kernel of the p² edges); 1000 nodes and
-q sampled edges; a complete graph of 100 nodes with n features (closed form through the features,
-RankRLS on the n² explicit product features). Seconds are one run's: read the slopes.
+Section 6.5, on random data of the same shape, alpha = 1. Three cases: complete graphs of p nodes
+(closed form, 50 iterations of conjugate gradients, RankRLS on the explicit kernel of the p² edges);
+1000 nodes and q sampled edges; a complete graph of 100 nodes with n features (closed form in terms
+of the features, RankRLS on the n² explicit product features). Seconds come from one run, so only
+the slopes are meaningful.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
 """Pahikkala et al. 2013, Table 1 and Figure 2: conditional ranking of rock-paper-scissors players.
 
-Section 6.1: 1000 games between 100 players, each game two edges; the error is the conditional
-ranking error against the true winning probabilities of 100 new players, mean of 100 repetitions,
-at alpha = 2^-30 (Table 1) and over alpha (Figure 2, 20 repetitions). RankSVM sees the explicit
-product features of the edges; its alpha is on the scale of its own mean loss. Its tolerance is 1e-3
-in the table and 1e-9 in the figure, where a large alpha would otherwise end it at zero.
+Section 6.1: 1000 games between 100 players, each game with two edges. The error is the conditional
+ranking error against the true winning probabilities of 100 new players, as a mean of 100
+repetitions, at alpha = 2^-30 (Table 1) and over alpha (Figure 2, 20 repetitions). RankSVM gets the
+explicit product features of the edges; its alpha is on the scale of its own mean loss. Its
+tolerance is 1e-3 in the table. It is 1e-9 in the figure, because with a large alpha RankSVM would
+otherwise stop at zero.
 """
 
 from __future__ import annotations
@@ -53,7 +54,7 @@ def main() -> None:
 
 
 def errors_over(method, relation, w: float, seed: int, alphas, svm_tol=1e-3) -> np.ndarray:
-    """Test error for every alpha on one drawing of the games."""
+    """Test error for every alpha on one draw of the games."""
     games = make_rock_paper_scissors(w, random_state=seed)
     if method == "RankSVM":
         coefs = [svm_weights(games, relation, alpha, svm_tol) for alpha in alphas]

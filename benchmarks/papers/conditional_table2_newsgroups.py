@@ -1,9 +1,10 @@
 """Pahikkala et al. 2013, Table 2: conditional ranking of newsgroup documents of unseen groups.
 
-Section 6.2: given a document, those of its newsgroup first, then those of similar groups (the same
-top level, rec or comp), then the rest. Linear kernel on word counts of the bodies, complete graphs
-of 4000 to 5000 nodes in closed form; train on one set of groups, test on another. alpha is chosen
-with half of the training groups held out. Bacteria and enzymes: their data are not to be had here.
+Section 6.2: given a document, rank those of its newsgroup first, then those of similar groups (the
+same top level, rec or comp), then the rest. The kernel is linear on word counts of the bodies;
+complete graphs of 4000 to 5000 nodes are solved in closed form. One set of groups trains, another
+tests. alpha is chosen with half of the training groups held out. The data of the bacteria and
+enzymes were not available.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def main() -> None:
 
 
 def documents() -> tuple[list[str], np.ndarray]:
-    """Bodies and newsgroups of all documents, both parts of the set."""
+    """Bodies and newsgroups of all documents, of both parts of the data set."""
     news = data.newsgroups20()
     texts = [text.split("\n\n", 1)[-1] for text in news.train.texts + news.test.texts]
     return texts, np.array(news.train.target + news.test.target)
@@ -59,7 +60,7 @@ def similarity(groups: np.ndarray) -> np.ndarray:
 
 
 def choose_alpha(texts, groups, train, train_set: int, objective: str) -> float:
-    """The alpha of least error on every other training group, by the model of the rest."""
+    """The alpha with the least error on held-out training groups, trained on the other ones."""
     held_out = np.isin(groups[train], GROUPS[train_set][2:4])
     parts = train[~held_out], train[held_out]
     errors = errors_over(ALPHAS, texts, groups, *parts, objective)

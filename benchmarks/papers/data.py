@@ -1,8 +1,8 @@
-"""Readers of the papers' data sets, from a folder that the project does not hold.
+"""Readers of the papers' data sets, which lie in a folder outside the project.
 
-The folder is ``$RANKWISE_DATA``, else ``../shared/data`` beside the repository; every reader also
-takes the ``path`` of another copy of its set. Files may be plain or end in .xz or .gz, and an
-archive (.tar, .tar.xz, .tar.gz) may be unpacked in place. Nothing is cached.
+The folder is ``$RANKWISE_DATA``, else ``../shared/data`` beside the repository. Every reader also
+accepts the ``path`` of another copy of its data set. Files may be plain or end in .xz or .gz.
+Archives (.tar, .tar.xz, .tar.gz) may be packed or unpacked. Nothing is cached.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 
 
 class MissingData(Exception):
-    """A data set that is not on this machine; the message says where it was looked for."""
+    """A data set is missing; the message says in which folder it should be."""
 
 
 def folder(name: str, path: str | os.PathLike | None = None) -> Path:
-    """The folder of the data set ``name``, or ``path`` itself where another copy is meant."""
+    """The folder of the data set ``name``, or ``path`` itself if it is given."""
     root = Path(os.environ.get("RANKWISE_DATA") or REPOSITORY.parent / "shared" / "data")
     found = root / name if path is None else Path(path)
     if not found.is_dir():
         raise MissingData(
-            f"{name}: no folder {os.path.relpath(found)}; set RANKWISE_DATA to the one above it."
+            f"{name}: no folder {os.path.relpath(found)}; set RANKWISE_DATA to its parent folder."
         )
     return found
 
@@ -52,7 +52,7 @@ def ohsumed(path=None) -> Bunch:
 
 
 def letor_folds(part: np.ndarray):
-    """(train, validation, test) rows of each fold: test part i, validation i − 1, the rest."""
+    """(train, validation, test) rows of each fold: part i tests, part i − 1 validates."""
     for test in range(5):
         validation = (test - 1) % 5
         held_out = (part == test) | (part == validation)
@@ -60,7 +60,7 @@ def letor_folds(part: np.ndarray):
 
 
 def scale_per_query(X: np.ndarray, qid: np.ndarray) -> np.ndarray:
-    """Every feature mapped to [0, 1] within each query; 0 where it is constant there."""
+    """Every feature mapped to [0, 1] within each query; 0 if it is constant in the query."""
     scaled = np.zeros_like(X, dtype=float)
     for query in np.unique(qid):
         rows = qid == query
@@ -82,7 +82,7 @@ def lambdarank(path=None) -> Bunch:
 
 
 def jester(path=None) -> np.ndarray:
-    """Jester part 1: (users, 100 jokes) ratings in [−10, 10], nan where a joke is not rated."""
+    """Jester part 1: (users, 100 jokes) ratings in [−10, 10], nan for missing ratings."""
     table = np.loadtxt(
         io.BytesIO(_read(_file(folder("jester", path), "jester-data-1.csv"))), delimiter=","
     )[:, 1:]
@@ -91,14 +91,14 @@ def jester(path=None) -> np.ndarray:
 
 
 def cadata(path=None) -> Bunch:
-    """California housing: X (20640, 8) and y the median value of a house."""
+    """California housing: X (20640, 8), and y with the median values of the houses."""
     raw = _read(_file(folder("cadata", path), "cal_housing.data"))
     table = np.loadtxt(io.BytesIO(raw), delimiter=",")
     return Bunch(X=table[:, :-1], y=table[:, -1])
 
 
 def newsgroups20(path=None) -> Bunch:
-    """20 newsgroups by date: ``train`` and ``test``, each with texts and the target's name."""
+    """20 newsgroups by date: ``train`` and ``test``, each with ``texts`` and names ``target``."""
     subsets = {name: Bunch(texts=[], target=[]) for name in ("train", "test")}
     for name, raw in _members(folder("20news", path)):
         match = re.search(r"20news-bydate-(train|test)/([^/]+)/\d+$", name)
@@ -106,12 +106,12 @@ def newsgroups20(path=None) -> Bunch:
             subsets[match[1]].texts.append(raw.decode("latin-1"))
             subsets[match[1]].target.append(match[2])
     if not all(subset.texts for subset in subsets.values()):
-        raise MissingData("20news: neither the archive nor its folders 20news-bydate-* are there.")
+        raise MissingData("20news: the folder has neither the archive nor folders 20news-bydate-*.")
     return Bunch(**subsets)
 
 
 def reuters21578(path=None, split="modapte") -> Bunch:
-    """Reuters-21578: ``texts`` (title, dateline, body), ``topics`` (a set each), ``is_train``.
+    """Reuters-21578: ``texts`` (title, dateline, body), ``topics`` (sets), ``is_train``.
 
     ``split="modapte"`` keeps the documents with TOPICS="YES" and LEWISSPLIT TRAIN or TEST, 9603 and
     3299 of them; ``"all"`` keeps all 21578.
@@ -131,7 +131,7 @@ def reuters21578(path=None, split="modapte") -> Bunch:
             texts.append(html.unescape(re.sub(r"<[^>]*>", " ", _element(document[2], "TEXT"))))
             is_train.append(lewis == "TRAIN")
     if not texts:
-        raise MissingData("reuters21578: neither the archive nor its files reut2-*.sgm are there.")
+        raise MissingData("reuters21578: the folder has neither the archive nor files reut2-*.sgm.")
     return Bunch(texts=texts, topics=topics, is_train=np.array(is_train))
 
 
@@ -158,7 +158,7 @@ def _svmlight(files: list[Path], **options) -> list:
 
 
 def _members(home: Path):
-    """(name, bytes) of every file of the folder's archives, or of the folder itself, by name."""
+    """(name, bytes) of every file in the archives of a folder, or in the folder, by name."""
     archives = sorted(file for file in home.iterdir() if ".tar" in file.suffixes)
     for archive in archives:
         with tarfile.open(archive) as stream:

@@ -1,9 +1,9 @@
 """Airola 2011, paper IV: bias and variance of pooled, averaged and leave-pair-out AUC, simulated.
 
-Two normal classes in ten features, the first of which tells them apart by `signal` standard
-deviations; regularised least squares with a constant feature of size 10, which as an intercept
-would fits the class balance. The truth is the AUC on new data of the model trained on all the data,
-known in closed form; the deviation is estimate less truth.
+There are two normal classes in ten features, of which the first is shifted by `signal` standard
+deviations. The learner is regularised least squares with a constant feature of size 10, which fits
+the class balance like an intercept. The truth is the AUC on new data of the model trained on all
+data, known in closed form. The deviation is the estimate minus the truth.
 
     python -m benchmarks.papers.evaluation_auc [repetitions, default 200]
 """
@@ -53,7 +53,7 @@ def main(repetitions: int = 200) -> None:
             (f"{x:g}", *(f"{mean:+.3f} ± {sd:.3f}" for mean, sd in zip(*moments(row))))
             for x, row in zip(*found[name])
         ]
-        table.show(f"Deviation, mean ± standard deviation, over {name}", ("", *ESTIMATES), lines)
+        table.show(f"Deviation, mean ± standard deviation, by {name}", ("", *ESTIMATES), lines)
     parker(repetitions, rng)
     draw(found)
 
@@ -67,7 +67,7 @@ def data(m, share, signal, rng):
 
 
 def deviations(m, share, signal, alpha, repetitions, rng) -> np.ndarray:
-    """(repetitions, estimates) estimate less truth."""
+    """(repetitions, estimates): estimate minus truth."""
     model, out = RLS(alpha), np.empty((repetitions, len(ESTIMATES)))
     for row in out:
         X, y = data(m, share, signal, rng)
@@ -91,13 +91,13 @@ def moments(row: np.ndarray):
 
 
 def parker(repetitions, rng) -> None:
-    """Parker et al. 2007: without signal, pooled estimates far below one half."""
+    """Parker et al. 2007: without signal, pooled estimates are far below one half."""
     rows = []
     for m, share in ((20, 0.5), (40, 0.5), (100, 0.5), (40, 0.2)):
         for alpha in (1.0, 1000.0, 100_000.0):
             mean = 0.5 + deviations(m, share, 0.0, alpha, repetitions, rng).mean(axis=0)
             rows.append((f"{m} items, {share:.0%} positive, alpha {alpha:g}", *map(float, mean)))
-    table.show("Mean estimate without signal, where 0.5 is right", ("", *ESTIMATES), rows)
+    table.show("Mean estimate without signal; the true AUC is 0.5", ("", *ESTIMATES), rows)
 
 
 def draw(found) -> None:

@@ -1,7 +1,7 @@
 """Airola 2011, chapter 5.4: how often intervals of AUC, concordance and leave-pair-out hold true.
 
-Simulated scores and data for which the true value is known in closed form or by a large sample;
-95% intervals, the share that covers and the mean width.
+Scores and data are simulated, so the true value is known, in closed form or from a large sample.
+For 95% intervals, the tables show the share that covers the true value, and the mean width.
 
     python -m benchmarks.papers.evaluation_intervals [repetitions, default 1000]
 """
@@ -112,7 +112,7 @@ SIGNALS = (0.0, 1.0, 2.0, 3.0)
 
 
 def _pair_coverage(n_high, n_low, n, repetitions, rng) -> list[str]:
-    """Truth: the AUC on new data of the model trained on all the data."""
+    """The truth is the AUC on new data of the model trained on all data."""
     y = np.repeat([1.0, 0.0], [n_high, n_low])
     out = []
     for signal in SIGNALS:
@@ -134,18 +134,18 @@ def _pair_coverage(n_high, n_low, n, repetitions, rng) -> list[str]:
 
 
 def _heavy_tails(y, rng):
-    """Student's t with 3 degrees of freedom in 20 features, each of which tells a little."""
+    """Student's t with 3 degrees of freedom in 20 features, each with a little signal."""
     return rng.standard_t(3, size=(len(y), 20)) + 0.4 * y[:, None]
 
 
 def _rings(y, rng):
-    """A disc within a ring, with noise: no line divides them."""
+    """A disc within a ring, with noise: no line separates them."""
     angle, radius = rng.uniform(0, 2 * np.pi, len(y)), 1.0 + y + 0.5 * rng.normal(size=len(y))
     return np.column_stack((radius * np.cos(angle), radius * np.sin(angle)))
 
 
 def _rare_words(y, rng):
-    """Counts of 100 words, ten of them commoner among the positives."""
+    """Counts of 100 words, ten of which are more frequent among the positives."""
     rate = np.where(np.arange(100) < 10, 0.1 + 0.15 * y[:, None], 0.1)
     return rng.poisson(rate).astype(float)
 
@@ -159,7 +159,7 @@ ELSEWHERE = {
 
 
 def _elsewhere(way, n_high, n_low, repetitions, rng) -> str:
-    """Data that had no part in choosing how wide the interval is; truth by 4,000 new items."""
+    """Data that were not used to choose the width of intervals; truth from 4,000 new items."""
     draw, model = ELSEWHERE[way]
     y, new = np.repeat([1.0, 0.0], [n_high, n_low]), np.repeat([1.0, 0.0], 2000)
     hits, widths = [], []

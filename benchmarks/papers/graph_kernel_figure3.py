@@ -3,9 +3,9 @@
     python -m benchmarks.papers.graph_kernel_figure3 [corpora=LLL,AIMed] [repeats=3] [most=1500]
         [output=FILE.png] [NAME=PATH ...]
 
-Half of the documents (five of ten folds) are set aside to test, the others join the training set
-in a random order; alpha by leaving one document of the training set out. Mean over repetitions
-with other halves. most= bounds the candidates trained on.
+Half of the documents are for testing; the others join the training set in random order. Leaving
+out one document of the training set at a time chooses alpha. Figures are means over repetitions
+with different halves. most= is the largest number of training candidates.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(**words: str) -> None:
         sizes, values = np.mean([points[:shared] for points in curves], axis=0).T
         axes.plot(sizes, 100 * values, "o-", markersize=3.5, label=name)
         rows += [(name, round(size), value) for size, value in zip(sizes, values)]
-    axes.set(xscale="log", xlabel="candidates to train on", ylabel="AUC on documents set aside, %")
+    axes.set(xscale="log", xlabel="training candidates", ylabel="AUC on test documents, %")
     ticks = [25, 50, 100, 200, 400, 800, 1600, 3200]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
     axes.minorticks_off()
@@ -49,11 +49,11 @@ def main(**words: str) -> None:
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(words.get("output", FIGURE), dpi=110)
-    table.show("AUC by candidates to train on", ("", "candidates", "AUC"), rows)
+    table.show("AUC by number of training candidates", ("", "candidates", "AUC"), rows)
 
 
 def curve(K, y, documents, seed: int, most: int) -> list[tuple[int, float]]:
-    """(candidates, AUC) as documents join, at the first sizes not below SIZES."""
+    """(candidates, AUC) as documents are added, at the first sizes not below SIZES."""
     rng = np.random.default_rng(seed)
     halves = cut_folds(documents, 2, seed)
     test = halves[0]

@@ -3,15 +3,16 @@
     python -m benchmarks.papers.graph_kernel_table1 [corpora=LLL,AIMed] [parts=kernels,learners]
         [combine=max,sum] [normalize=no,yes] [powers=-4,-2,0] [basis=4000] [split=FILE] [NAME=PATH]
 
-10-fold cross-validation by document; alpha (largest AUC) and threshold (largest F) by leaving one
-document out within each training part. Averages and standard deviations over folds. NAME=PATH adds
-a corpus, BioInfer=PATH its figures of the paper beside ours. split=FILE gives the AIMed folds, a
-line a document: fold, tab, document id; without it documents are cut at random. powers= are the
-exponents of alpha, powers of two in units of the kernel's mean diagonal; without it −14 to 6.
+The figures are averages and standard deviations over ten folds of documents. Within each training
+part, leaving out one document at a time chooses alpha (largest AUC) and the threshold (largest F).
+NAME=PATH adds a corpus; for BioInfer=PATH the paper's figures are shown too. split=FILE gives the
+AIMed folds, with one document per line: fold, tab, document id; without it folds are random.
+powers= are the exponents of alpha: powers of two in units of the kernel's mean diagonal; the
+default is −14 to 6.
 
-kernels: both combinations (the erratum's max, the article's sum), as they are and normalised.
-learners: max, normalised: least squares, 4000 basis vectors (where there are more candidates),
-RankRLS, and candidates cut at random in place of documents.
+kernels: both combinations (max of the erratum, sum of the article), plain and normalised.
+learners: with max, normalised: least squares, 4000 basis vectors (if there are more candidates),
+RankRLS, and random folds of candidates instead of documents.
 """
 
 from __future__ import annotations
@@ -43,12 +44,12 @@ PAPER = {
     "IEPA": (69.6, 82.7, 75.1, 7.0, 85.1, 5.1, 40.8, 57.6),
     "LLL": (72.5, 87.2, 76.8, 17.8, 83.4, 12.2, 55.9, 70.3),
 }
-"""P, R, F, σ of F, AUC, σ of AUC, and the co-occurrence baseline's P and F."""
+"""P, R, F, σ of F, AUC, σ of AUC, and P and F of the co-occurrence baseline."""
 HEADER = ("", "P", "R", "F", "±", "AUC", "±", "P co-occ", "F co-occ", "seconds")
 
 
 def corpora(words: dict[str, str]) -> dict[str, Corpus]:
-    """The corpora asked for by corpora=A,B, from the data folder, and those given by NAME=PATH."""
+    """The corpora named by corpora=A,B, from the data folder, and those given by NAME=PATH."""
     paths = {name: Path(path) for name, path in words.items() if name[0].isupper()}
     wanted = words["corpora"].split(",") if words.get("corpora") else NAMES
     home = data.folder("ppi") if any(name not in paths for name in wanted) else Path()
@@ -73,7 +74,7 @@ def main(**words: str) -> None:
 
 
 class Study:
-    """One corpus: its candidates, its folds, and the tables of them."""
+    """One corpus with its candidates and folds, and the tables about them."""
 
     def __init__(self, name: str, corpus: Corpus, folds, powers=None):
         pairs = labelled_pairs(corpus)
@@ -100,7 +101,7 @@ class Study:
         print(f"  {self.name} {title}: alpha / mean K_ii in", *(f"{a:.2g}" for a in chosen))
         left = len(found.folds) - len(found.aucs)
         if left:
-            print(f"  {left} folds of one kind have no AUC")
+            print(f"  {left} folds contain only one class and have no AUC")
         return title, *figures(found), f"{time.perf_counter() - start:.0f}"
 
     def show(self, title: str, rows: list) -> None:
@@ -135,7 +136,7 @@ def figures(found: Evaluation) -> list[str]:
 
 
 def given_split(path: str) -> list[list[str]]:
-    """Document ids of each fold from lines of fold, tab, document."""
+    """Document ids of each fold, from lines with fold, tab, document."""
     folds: dict[str, list[str]] = {}
     for line in Path(path).read_text().splitlines():
         if line.strip():

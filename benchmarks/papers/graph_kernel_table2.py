@@ -3,8 +3,9 @@
     python -m benchmarks.papers.graph_kernel_table2 [corpora=LLL,AIMed] [train=LLL] [combine=max]
         [NAME=PATH ...]
 
-Alpha and threshold by leaving one document of the training corpus out; normalised kernel. Rows are
-training corpora, columns test corpora. NAME=PATH adds a corpus, BioInfer=PATH the paper's fifth.
+The kernel is normalised. Leaving out one document of the training corpus at a time chooses alpha
+and the threshold. Rows are training corpora, columns are test corpora. NAME=PATH adds a corpus;
+the paper's fifth is BioInfer=PATH.
 """
 
 from __future__ import annotations

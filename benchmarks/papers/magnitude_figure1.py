@@ -1,8 +1,9 @@
 """Cortes, Mohri, Rastogi 2007, Figure 1: online against batch MPRank, error by round, time by size.
 
-The paper used a Netflix rater with about 700 movies to train and 700 to test; those data are no
-longer to be had, so items are California houses, standardised, and the score is a house's value
-(in standard deviations). Gaussian kernel, gamma 1/8, C = 2000. Batch is our closed form.
+The paper used a Netflix rater with about 700 movies to train and 700 to test. Those data are no
+longer available, so items are California houses with standardised features, and the score is the
+value of a house in standard deviations. The kernel is Gaussian, gamma 1/8, C = 2000. Batch is our
+closed form.
 
     python -m benchmarks.papers.magnitude_figure1 [largest size, default 2400]
 """
@@ -65,7 +66,10 @@ def online(X, y, rounds: int) -> MPRank:
 
 
 def seconds(X, y) -> tuple[float, float, int]:
-    """Online to the paper's change of 0.01% a round, and batch; best of three, one thread."""
+    """Online until a round changes the objective by 0.01%, as in the paper, and batch.
+
+    Best of three, one thread.
+    """
     found, times = [], []
     for solver in ("online", "closed") * 3:
         with one_blas_thread():

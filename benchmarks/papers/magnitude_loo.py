@@ -1,8 +1,9 @@
 """Cortes, Mohri, Rastogi 2007, section 2.6: the leave-one-out error over pairs, approximated.
 
-California houses, standardised, Gaussian kernel, gamma 1/8. Proposition 2 with the mean of h in
-place of that of every model without a pair, against the exact error, as items are added; and the C
-that each would choose. Both cost O(m²) after the same decomposition.
+Items are California houses, standardised; the kernel is Gaussian with gamma 1/8. The approximation
+is Proposition 2 with the mean of h in place of the mean of each model without a pair. It is
+compared with the exact error for a growing number of items, together with the C that each error
+chooses. Both cost O(m²) after the same decomposition.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def main() -> None:
         "items",
         "exact",
         "approximate",
-        "off",
+        "difference",
         "C",
         "C, approximate",
         "ms",

@@ -1,8 +1,9 @@
-"""Pahikkala et al. 2009, Table 3: RankBoost's column on OHSUMED, beside ours.
+"""Pahikkala et al. 2009, Table 3: the RankBoost column on OHSUMED, beside ours.
 
-As rankrls_table3_ohsumed.py: grades 0 and 1 merged, features scaled to [0, 1] within a query, five
-folds of three parts to train, one to choose the number of rounds and one to test; a pair of equal
-predictions is wrong. RankBoost also with all three grades (multipartite), judged in the same way.
+The set-up is that of rankrls_table3_ohsumed.py: grades 0 and 1 are merged, features are scaled to
+[0, 1] within each query, and in each of five folds three parts train, one chooses the number of
+rounds and one tests. A pair of equal predictions is wrong. RankBoost is also trained on all three
+grades (multipartite) and judged in the same way.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main() -> None:
 
 
 def query_errors(y, scores, qid, rows) -> np.ndarray:
-    """One error a query of `rows` that has a pair."""
+    """One error for each query among `rows` that has a pair."""
     members = [rows[qid[rows] == query] for query in np.unique(qid[rows])]
     return np.array([misranking(y[i], scores[i]) for i in members if np.ptp(y[i]) > 0])
 

@@ -3,17 +3,17 @@
     python -m benchmarks.papers.magnitude_tables [users=300] [repetitions=10]
     python -m benchmarks.papers.magnitude_tables [movielens=PATH] [books=PATH]
 
-Section 4: for each test rater half of the items that they rated train and half test. The features
-of an item are its ratings by 300 reference raters of one density group, a rater's median where the
-rating is missing. Mean over the test raters, then mean and standard deviation over repetitions with
-new reference and test raters. MPRank and SVRank have Gaussian kernels; their width, C and ε, and
-the rounds of RankBoost, are chosen once a column, each method for its own cost (squared difference,
-absolute difference, misranking), on hold-out raters who are in no test. "constant" is the model
-that gives all items one score; the paper has no such column.
+Section 4: half of the items that a test rater rated train, and half test. The features of an item
+are its ratings by 300 reference raters of one density group; a missing rating is replaced by the
+median of its rater. Figures are means over the test raters, then means and standard deviations over
+repetitions with new reference and test raters. MPRank and SVRank have Gaussian kernels. Their
+width, C and ε, and the rounds of RankBoost, are chosen once per column, for each method by its own
+cost (squared difference, absolute difference, misranking), on hold-out raters who are in no test.
+"constant" is a model that gives all items the same score; the paper has no such column.
 
-Jester is part 1 alone, where no rater has fewer than 36 ratings: its first group is 36-40 here.
-MovieLens (ratings.dat of the 1M set, or any file of rater, item, rating) and Book-Crossing
-(BX-Book-Ratings.csv) are read from the paths given; Netflix is no longer to be had.
+Of Jester only part 1 is used, in which every rater has at least 36 ratings: its first group is
+36-40 here. MovieLens (ratings.dat of the 1M data, or any file of rater, item, rating) and
+Book-Crossing (BX-Book-Ratings.csv) are read from the given paths. Netflix is no longer available.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from rankwise.numerics.threads import one_blas_thread
 REFERENCE, HOLD_OUT, SEED = 300, 40, 0
 GROUPS = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80)}
 WIDTHS = 4.0 ** np.arange(-3, 4)
-"""Gammas, in units of 1 over the median squared distance of two items."""
+"""Gammas, in units of the inverse median squared distance of two items."""
 CS = 10.0 ** np.arange(0, 6)
 GRIDS = {
     "MPRank": [{"C": C, "width": width} for C, width in product(CS, WIDTHS)],
@@ -75,7 +75,7 @@ def main(users: int = 300, repetitions: int = 10, movielens=None, books=None) ->
 
 
 def columns(name: str, ratings, users: int, repetitions: int) -> None:
-    """A table a density group, printed as it is ready."""
+    """One table per density group, printed when it is ready."""
     with Parallel(n_jobs=2) as pool:
         tuned = pool(delayed(tune)(ratings, group) for group in GROUPS)
         for group, chosen in zip(GROUPS, tuned):
@@ -100,7 +100,7 @@ def repeat(ratings, group: str, users: int, seed, chosen) -> np.ndarray:
 
 
 def hold_out(ratings) -> list[np.ndarray]:
-    """A tenth of the raters of 50 to 300 items, to choose parameters; the others, to test."""
+    """Of the raters of 50 to 300 items, a tenth to choose parameters, and the others to test."""
     rated = np.isfinite(ratings).sum(axis=1)
     raters = np.flatnonzero((rated >= 50) & (rated <= 300))
     raters = np.random.default_rng(SEED).permutation(raters)
@@ -108,7 +108,7 @@ def hold_out(ratings) -> list[np.ndarray]:
 
 
 def draw(ratings, group: str, raters, count: int, rng):
-    """Up to `count` of the raters in two halves, with the features of new reference raters."""
+    """Up to `count` of the raters, in two halves, with features from new reference raters."""
     low, high = GROUPS[group]
     rated = np.isfinite(ratings).sum(axis=1)
     members = np.flatnonzero((rated >= low) & (rated <= high))
@@ -124,7 +124,7 @@ def draw(ratings, group: str, raters, count: int, rng):
 
 
 def halve(features, ratings, rng):
-    """(X, y) to train and (X, y) to test; None where one of them has no pair."""
+    """(X, y) to train and (X, y) to test, or None if one of them has no pair."""
     items = rng.permutation(np.flatnonzero(np.isfinite(ratings)))
     parts = np.array_split(items, 2)
     if len(items) < 4 or any(np.ptp(ratings[part]) == 0 for part in parts):
@@ -133,13 +133,15 @@ def halve(features, ratings, rng):
 
 
 def filled(ratings):
-    """A rater's own median where there is no rating."""
+    """The ratings, with missing ones replaced by the median of the rater."""
     return np.where(np.isnan(ratings), np.nanmedian(ratings, axis=1, keepdims=True), ratings)
 
 
 def predictions(method: str, rater, grid: list[dict]) -> list[np.ndarray]:
-    """Scores of the test half for every entry of the grid, from what the entries share: item
-    distances, or one run of boosting."""
+    """Scores of the test half for every entry of the grid.
+
+    The entries share the distances of items, or one run of boosting.
+    """
     (X, y), (X_test, _) = rater
     if method == "RankBoost":
         rounds = [options["n_rounds"] for options in grid]
@@ -160,7 +162,7 @@ def predictions(method: str, rater, grid: list[dict]) -> list[np.ndarray]:
 
 
 def choose(raters) -> dict[str, dict]:
-    """The parameters of least mean cost on hold-out raters, each method by its own."""
+    """The parameters with the least mean cost on hold-out raters, by the cost of each method."""
     chosen = {}
     for method, grid in GRIDS.items():
         cost = MEASURES[OWN_COST[method]]
@@ -181,8 +183,10 @@ def judge(rater, chosen) -> np.ndarray:
 
 
 def leave_rater_out(ratings):
-    """Section 4.4: every rater in turn, all others as features; spread over raters. Parameters
-    are chosen on halves of what trains."""
+    """Section 4.4: each rater in turn, with the ratings of all others as features.
+
+    Parameters are chosen on halves of the training ratings.
+    """
     rng = np.random.default_rng(SEED)
     complete = filled(ratings)
     raters = [
@@ -196,7 +200,7 @@ def leave_rater_out(ratings):
 
 
 def report(name: str, group: str, chosen: dict, results: np.ndarray) -> None:
-    """results (repetitions, methods, measures) beside the paper's."""
+    """Print results (repetitions, methods, measures) beside the paper's figures."""
     rows = []
     for k, measure in enumerate(MEASURES):
         means, spreads = results[..., k].mean(axis=0), results[..., k].std(axis=0, ddof=1)
@@ -210,9 +214,11 @@ def report(name: str, group: str, chosen: dict, results: np.ndarray) -> None:
 
 
 def read_ratings(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Numbers of raters and items, and the ratings, from lines of rater, item, rating; the fields
-    are parted by "::", ";", a tab or a comma, quoted or not. A heading and broken lines are passed
-    over."""
+    """Numbers of raters and items, and the ratings, from lines of rater, item, rating.
+
+    Fields are separated by "::", ";", a tab or a comma, and may be quoted. Headers and broken lines
+    are skipped.
+    """
     rows = []
     with path.open(encoding="latin-1") as lines:
         for line in lines:
@@ -220,13 +226,16 @@ def read_ratings(path: Path) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
             if len(fields) >= 3 and re.fullmatch(r"\s*\d+(\.\d+)?\s*", fields[2]):
                 rows.append(fields[:3])
     if not rows:
-        raise SystemExit(f"{path}: no line of rater, item, rating.")
+        raise SystemExit(f"{path}: no line has the form rater, item, rating.")
     raters, items = (np.unique([row[k] for row in rows], return_inverse=True)[1] for k in (0, 1))
     return raters, items, np.array([float(row[2]) for row in rows])
 
 
 def book_crossing(raters, items, ratings):
-    """Section 4.4: raters of 200 books, then books of 10 ratings; a zero is a visit, no rating."""
+    """Section 4.4: raters of at least 200 books, then books with at least 10 ratings.
+
+    A zero means that a book was looked at, not that it was rated.
+    """
     kept = ratings > 0
     for code, least in ((raters, 200), (items, 10)):
         kept &= (np.bincount(code, kept) >= least)[code]
@@ -234,7 +243,7 @@ def book_crossing(raters, items, ratings):
 
 
 def matrix(raters, items, ratings) -> np.ndarray:
-    """(raters, items), nan where there is no rating."""
+    """(raters, items) ratings, nan for missing ratings."""
     rows, columns = (np.unique(code, return_inverse=True)[1] for code in (raters, items))
     found = np.full((rows.max() + 1, columns.max() + 1), np.nan)
     found[rows, columns] = ratings

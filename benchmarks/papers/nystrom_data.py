@@ -1,7 +1,8 @@
-"""Made data of the size and dependence of paper III of Airola 2011, section 4.
+"""Synthetic data of the size and dependence of paper III of Airola 2011, section 4.
 
-About 600 groups (sentences) of at most 20 items (parses), 9856 in all; items of one group are more
-alike than items of two, and share a part of their score. Gaussian kernel.
+There are about 600 groups (sentences) of at most 20 items (parses), 9856 in total. Items of the
+same group are more similar than items of different groups, and share a part of their score. The
+kernel is Gaussian.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from sklearn.utils import Bunch
 ITEMS, GROUPS, LARGEST = 9856, 600, 20
 KERNEL = {"kernel": "rbf", "gamma": 0.01}
 SIZES = (598, 1181, 1742, 2297)
-"""The paper's |R|: 1 to 4 basis items a group, fewer where a group is smaller."""
+"""The paper's |R|: 1 to 4 basis items per group, fewer if a group is smaller."""
 
 
 def make(items: int = ITEMS, groups: int = GROUPS, seed: int = 0) -> Bunch:
@@ -33,7 +34,7 @@ def make(items: int = ITEMS, groups: int = GROUPS, seed: int = 0) -> Bunch:
 
 
 def basis(qid: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
-    """`size` items spread over the groups as evenly as it goes."""
+    """`size` items, spread over the groups as evenly as possible."""
     rng = np.random.default_rng([seed, size])
     order = rng.permutation(len(qid))
     turn = np.empty(len(qid), dtype=int)
@@ -44,7 +45,7 @@ def basis(qid: np.ndarray, size: int, seed: int = 0) -> np.ndarray:
 
 
 def similarities(found: Bunch, gamma: float) -> tuple[float, float]:
-    """Mean kernel value of two items of a group and of two groups, over the first 2000 items."""
+    """Mean kernel values within and between groups, over the first 2000 items."""
     some = slice(0, 2000)
     K = rbf_kernel(found.X[some], gamma=gamma)
     same = found.qid[some, None] == found.qid[None, some]

@@ -1,7 +1,7 @@
 """Airola et al. 2011 (paper III), Figure 1: held-out basis items removed or not, error by lambda.
 
-Ten folds of whole groups, two basis items a group, RLS, mean squared error of the predictions,
-for three widths of the kernel.
+The learner is RLS with two basis items per group. Figures are mean squared errors of predictions
+in ten folds of whole groups, for three widths of the kernel.
 
     python -m benchmarks.papers.nystrom_figure1 [items, default 9856] [groups, default 600]
 """

@@ -1,12 +1,13 @@
-"""Airola et al. 2011 (paper III), Tables 1 and 2: time of the maps of cross-validation.
+"""Airola et al. 2011 (paper III), Tables 1 and 2: time to compute the maps of cross-validation.
 
-Efficient: `KernelMap.folds`. Baselines, for every fold anew: the paper's (Cholesky factor of K_LL,
-one triangular solve, kernel values given) and a KernelMap fitted to the training items. All folds
-are timed, of the baselines a sample scaled up to all of them; seconds are CPU and wall.
+The efficient way is `KernelMap.folds`. Two baselines compute every fold from the beginning: the
+paper's (a Cholesky factor of K_LL and one triangular solve, with given kernel values), and a
+KernelMap fitted to the training items. The efficient way is timed on all folds; the baselines are
+timed on a sample, scaled up to all folds. Seconds are CPU and wall-clock seconds.
 
     python -m benchmarks.papers.nystrom_tables [brief] [|R|, default all four]
 
-brief: the paper's baseline only, and no closed forms.
+brief: only the paper's baseline, and no closed forms.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ PAPER = {
     "10 folds": {598: 49 / 33, 1181: 226 / 112, 1742: 512 / 234, 2297: 937 / 408},
 }
 BASELINE = 5
-"""Folds of the 600, or of the ten, in which the baselines are timed, spread evenly."""
+"""Number of folds, spread evenly, on which the baselines are timed."""
 
 
 def main(*words: str) -> None:
@@ -55,7 +56,7 @@ def main(*words: str) -> None:
         exhaust(mapped.folds(left_out[:2]))
         for (name, paper), splits in zip(PAPER.items(), (left_out, ten)):
             rows += compare(name, paper[size], mapped, data.X, splits, brief)
-        header = ("", "CPU s", "wall s", "times CPU", "times wall", "paper")
+        header = ("", "CPU s", "wall s", "CPU ratio", "wall ratio", "paper")
         table.show(f"|R| = {size}, m = {len(data.y)}", header, rows)
         if not brief:
             closed_forms(size, chosen, data)
@@ -63,15 +64,18 @@ def main(*words: str) -> None:
 
 
 def compare(name, paper, mapped, X, splits, brief):
-    """Efficient and both baselines, seconds for all the folds and times the efficient one."""
+    """Seconds for all folds of the efficient way and the baselines, and ratios to the first."""
     K = Kernel(**nystrom_data.KERNEL).matrix(X, X[mapped.basis_index_])
     ways: dict[str, tuple[Callable, int]] = {
         "efficient": (lambda part: exhaust(mapped.folds(part)), len(splits)),
-        "Cholesky anew": (lambda part: exhaust(anew(K, mapped.basis_index_, part)), BASELINE),
-        "KernelMap anew": (lambda part: exhaust(refit(mapped, X, part)), BASELINE),
+        "Cholesky per fold": (
+            lambda part: exhaust(cholesky_per_fold(K, mapped.basis_index_, part)),
+            BASELINE,
+        ),
+        "KernelMap per fold": (lambda part: exhaust(refit(mapped, X, part)), BASELINE),
     }
     if brief:
-        del ways["KernelMap anew"]
+        del ways["KernelMap per fold"]
     found = {}
     for way, (run, count) in ways.items():
         part = splits[:: len(splits) // count][:count]
@@ -83,8 +87,8 @@ def compare(name, paper, mapped, X, splits, brief):
         yield f"{name}: {way}", cpu, wall, *ratios, None if first else paper
 
 
-def anew(K, basis, splits):
-    """The paper's baseline: C Cᵀ = K_LL, K_ML C⁻ᵀ, once a fold."""
+def cholesky_per_fold(K, basis, splits):
+    """The paper's baseline: C Cᵀ = K_LL, K_ML C⁻ᵀ, once per fold."""
     for train, test in splits:
         staying = np.isin(basis, train)
         C = cholesky(K[np.ix_(basis[staying], staying)], lower=True, check_finite=False)
@@ -126,7 +130,7 @@ def fit_seconds(model, data) -> tuple[float, float]:
 
 
 def seconds(run: Callable) -> tuple[float, float]:
-    """CPU and wall."""
+    """CPU and wall-clock seconds of `run`."""
     start = time.process_time(), time.perf_counter()
     run()
     return time.process_time() - start[0], time.perf_counter() - start[1]

@@ -1,11 +1,12 @@
 """Airola et al. 2011, Figures 1-4: RankSVM's iteration cost, training time, memory and test error.
 
-Cadata (8 features, standardised, alpha 0.1, 4000 rows for testing) and sparse text-like data of
-the shape of RCV1, which is not at hand, with scores made as in the paper: the similarity to one
-document (alpha 1e-5, 20000 rows for testing). "tree" is our RankSVM (TreeRSVM), "pair" the same
-solver on counts over all pairs (PairRSVM, compiled), "squared" our squared hinge loss, which
-minimises PRSVM's objective without its matrix of pairs. Times are of one run here and of a desktop
-of 2010 in the paper; what compares is how they grow.
+The data are cadata (8 features, standardised, alpha 0.1, 4000 rows for testing) and synthetic
+sparse data. RCV1 was not available; the synthetic data have its shape, and scores made as in the
+paper: the similarity to one document (alpha 1e-5, 20000 rows for testing). "tree" is our RankSVM
+(TreeRSVM), "pair" is the same solver with counts over all pairs (PairRSVM, compiled), and "squared"
+is our squared hinge loss, which minimises PRSVM's objective without its matrix of pairs. Times come
+from one run here and from a desktop computer of 2010 in the paper: only their growth can be
+compared.
 
     python -m benchmarks.papers.rank_svm_figures [largest text-like size, default 128000]
 """
@@ -31,11 +32,11 @@ import matplotlib.pyplot as plt
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/rank_svm_figures.png"
 PAIR_LIMIT = 16_000
-"""Beyond so many items all pairs take minutes; the paper waited 122 hours for 512000."""
+"""Above this number of items all pairs take minutes; the paper needed 122 hours for 512000."""
 METHODS = {"tree": "o-", "pair": "s--", "squared": "^:"}
 PAPER_NOTE = {
     "cadata": "paper, Figure 4: test errors of tree and SVMrank agree; Figure 2: 1000 … 16000",
-    "text": "paper, 512000 documents: 7 s an iteration (pair: 2760 s), 18 minutes in all (122 h)",
+    "text": "paper, 512000 documents: 7 s per iteration (pair: 2760 s), 18 minutes total (122 h)",
 }
 
 
@@ -54,7 +55,7 @@ def text_set(largest: int):
 
 
 def measure(name: str, train, test, sizes, alpha: float) -> list[dict]:
-    """One dict a size: seconds an iteration and in all, planes, test error, by method."""
+    """One dict per size: seconds per iteration and in total, planes, test error, by method."""
     results = []
     for m in sizes:
         X, y = train[0][:m], train[1][:m]

@@ -1,14 +1,15 @@
 """Pahikkala et al. 2009, RankSVM beside RankRLS: Table 1, Table 3 (OHSUMED) and Table 5.
 
-Table 1: training time with the Gaussian kernel on Reuters' class acq, 200 … 6000 documents. The
-paper's RankSVM is SVM-light's dual solver, ours works on one Cholesky factor of the kernel matrix
-(the paper's own suggestion, section 4.2). Its default parameters are not stated; we take gamma 1.
+Table 1: training time with the Gaussian kernel on class acq of Reuters, 200 … 6000 documents. The
+paper's RankSVM is SVM-light's dual solver. Ours uses one Cholesky factor of the kernel matrix, as
+section 4.2 of the paper suggests. The paper does not state its parameters; we use gamma 1.
 
-Table 3, RankSVM column: OHSUMED as in the RankRLS script, alpha from 10^2 … 10^-6 on the validation
-part. Equal predictions count as wrong, as in the paper, and half in the second column.
+Table 3, RankSVM column: OHSUMED as in the RankRLS script; the validation part chooses alpha from
+10^2 … 10^-6. Equal predictions count as wrong, as in the paper, and as half in the second column.
 
-Table 5: Reuters' 25 classes as in the script of Table 4 (TF-IDF, draws of 500 documents with the
-paper's class sizes), alpha by the AUC of pooled ten-fold predictions, RankSVM against RankRLS.
+Table 5: the 25 classes of Reuters as in the script of Table 4 (TF-IDF, draws of 500 documents with
+the paper's class sizes). The AUC of pooled ten-fold predictions chooses alpha, for RankSVM and
+RankRLS.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from rankwise.metrics import ranking_error
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.supervision.queries import Queries
 
-ALPHAS = 10.0 ** np.arange(2, -7, -1)  # descending: of equal ones the largest wins
+ALPHAS = 10.0 ** np.arange(2, -7, -1)  # descending: the largest of equally good alphas is chosen
 DRAWS = 1
 
 TABLE_1 = {
@@ -51,7 +52,7 @@ TABLE_1 = {
     4000: (280, None),
     6000: (841, None),
 }
-# RankSVM's AUC of the classes in the order of Table 4, which also has those of RankRLS.
+# AUC of RankSVM for the classes in the order of Table 4, which also has the AUC of RankRLS.
 TABLE_5 = dict(
     zip(
         PAPER,
@@ -62,7 +63,7 @@ TABLE_5 = dict(
 
 
 def svm_path(X, y, queries: Queries) -> np.ndarray:
-    """(alphas, n) weights, one solver along the path."""
+    """(alphas, n) weights, by one warm-started solver."""
     solver, start, found = BundleSolver(X, risk_of_scores(y, queries, "hinge")), None, []
     for alpha in ALPHAS:
         start = solver.solve(alpha, start=start, tol=1e-3).w
@@ -141,7 +142,7 @@ def table_5() -> None:
 
 
 def svm_scores(Z, Y, Z_test, seed) -> np.ndarray:
-    """As test_scores of Table 4, each class solved on its own."""
+    """As test_scores of Table 4, with a separate solution for each class."""
     folds = ten_folds(Y, seed)
     out = np.empty((len(Z_test), Y.shape[1]))
     for k, y in enumerate(Y.T):

@@ -1,11 +1,11 @@
 """Pahikkala et al. 2009, Table 3: disagreement error of RankRLS and RLS on OHSUMED.
 
-Section 5.3: grades 0 and 1 merged (bipartite), every feature scaled to [0, 1] within its query,
-linear kernel, the five folds of the data set. In each fold three parts train, alpha is chosen from
-2^-15 .. 2^15 on the fourth and the error is that on the fifth, averaged over its queries that hold
-a pair, then over folds. The paper's error (1) counts a pair of equal predictions as wrong, because
-its sign(0) is −1; the column "ties ½" counts it half. The TREC columns are not reproduced: those
-data are not at hand.
+Section 5.3: grades 0 and 1 are merged (bipartite), every feature is scaled to [0, 1] within each
+query, the kernel is linear, and the folds are the five of the data set. In each fold three parts
+train, the fourth chooses alpha from 2^-15 .. 2^15 and the fifth gives the error, averaged over its
+queries that have a pair, then over folds. The paper's error (1) counts a pair of equal predictions
+as wrong, because its sign(0) is −1; the column "ties ½" counts it as half wrong. The TREC columns
+are not reproduced, because those data were not available.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from benchmarks.papers import data, table
 from rankwise import RLS, RankRLS
 from rankwise.metrics import misranking, ranking_error
 
-ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: of equal ones the largest wins
+ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: the largest of equally good alphas is chosen
 
-# name, learner, whether it sees the queries, the paper's figure. A relevant pair has one query and
-# two scores, hence ties="drop"; all pairs are every pair of the training set, ties included.
+# Name, learner, whether it gets the queries, the paper's figure. The items of a relevant pair have
+# the same query and different scores, hence ties="drop"; "all pairs" includes ties.
 METHODS = [
     ("RankRLS", RankRLS(ties="drop"), True, 0.340),
     ("RankRLS, ties kept", RankRLS(ties="keep"), True, None),
@@ -73,7 +73,7 @@ def main() -> None:
 
 
 class Fold:
-    """Test errors, one a query, with the alpha that is best on the validation part."""
+    """Test errors, one per query, with the alpha that is best on the validation part."""
 
     def __init__(self, learner, X, y, qid, by_query, train, validation, test):
         learner.fit(X[train], y[train], qid=qid[train] if by_query else None)
@@ -88,7 +88,7 @@ class Fold:
 
 
 def disagreement(y, scores, qid, rows) -> np.ndarray:
-    """Equation 1 for each query among ``rows`` with a pair; rounding keeps equal items equal."""
+    """Equation 1 for each query among ``rows`` with a pair; rounding restores exact ties."""
     scores = np.round(scores, 12)
     queries = [rows[qid[rows] == query] for query in np.unique(qid[rows])]
     return np.array([misranking(y[q], scores[q]) for q in queries if np.ptp(y[q]) > 0])

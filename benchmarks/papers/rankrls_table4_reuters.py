@@ -1,18 +1,18 @@
 """Pahikkala et al. 2009, Table 4: AUC of RankRLS and RLS on 25 classes of Reuters-21578.
 
-Section 5.4: 500 documents train, the rest test, linear kernel, alpha from 2^-15 .. 2^15 by the AUC
-of the pooled predictions of ten folds of the training documents, DeLong
-95% intervals. RLS has no intercept, so its labels' code matters: ±1 is the paper's to all
-appearance, 0/1 is ours. Ridge is scikit-learn's, with an unpenalised intercept, for which the code
-does not matter. RankRLS(alpha) with ties kept is Ridge(alpha / 500): the column shows what of
-RankRLS's gain over RLS is the intercept's.
+Section 5.4: 500 documents train and the rest test, with a linear kernel. The AUC of the pooled
+predictions of ten folds of the training documents chooses alpha from 2^-15 .. 2^15. Intervals are
+DeLong 95% intervals. RLS has no intercept, so the coding of its labels matters: the paper seems to
+use ±1; 0/1 is ours. Ridge is that of scikit-learn, with an unpenalised intercept, so the coding
+does not matter. RankRLS(alpha) with ties kept is Ridge(alpha / 500): the column shows how much of
+RankRLS's gain over RLS is due to the intercept.
 
-The documents are those of the ModApte split, training and test together: 12902, on which 24 of the
+The documents are those of the ModApte split, training and test together: 12902. In them 24 of the
 25 classes have the paper's size and the last has two documents more (the paper used 12897). The
 paper's 500 are not known, so ours are drawn at random under one condition: every class has the
-paper's number of positive training documents. The features are not stated either: words of title,
-dateline and body, each document of length one, as TF-IDF (document frequencies of the 500) and,
-in the summary, as plain TF too.
+paper's number of positive training documents. The paper does not state its features. Ours are the
+words of title, dateline and body, with each document scaled to length one, as TF-IDF (document
+frequencies of the 500) and, in the summary, also as plain TF.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ from benchmarks.papers import data, table
 from rankwise import RLS, RankRLS
 from rankwise.metrics import auc
 
-ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: of equal ones the largest wins
+ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: the largest of equally good alphas is chosen
 N_TRAIN, DRAWS, RARE = 500, 5, 10
 
-# class: AUC of RankRLS and of RLS, positive documents among training and test documents.
+# class: AUC of RankRLS and of RLS, number of positive training and test documents.
 PAPER = {
     "acq": (0.980, 0.979, 94, 2275),
     "bop": (0.966, 0.880, 4, 101),
@@ -62,7 +62,7 @@ PAPER = {
 
 
 def least_squares_path(learner, Z, Y):
-    """Coefficients (alphas, classes, features) and intercepts (alphas, classes), here none."""
+    """Coefficients (alphas, classes, features), and zero intercepts (alphas, classes)."""
     coefs = learner.fit(Z, Y).path(ALPHAS)
     return coefs, np.zeros(coefs.shape[:2])
 
@@ -81,7 +81,7 @@ METHODS = {
 }
 
 
-@threadpool_limits.wrap(limits=1)  # matrices of 500 rows: on a busy machine more threads wait
+@threadpool_limits.wrap(limits=1)  # more threads would wait for each other: matrices have 500 rows
 def main() -> None:
     documents = data.reuters21578()
     Y = np.array([[name in topics for name in PAPER] for topics in documents.topics])
@@ -118,7 +118,7 @@ def show_classes(Y_train, Y_test, scores) -> None:
 
 
 def summarise(features: str, aucs: dict[str, np.ndarray]) -> None:
-    """Means over classes and draws, and whose the gain over RLS is; ± is the spread of draws."""
+    """Means over classes and draws, and the gain over RLS; ± is the spread over draws."""
     figures = np.array(list(PAPER.values()))
     rare = figures[:, 2] <= RARE
     paper = {"RankRLS": figures[:, 0], "RLS ±1": figures[:, 1]}
@@ -147,7 +147,7 @@ def spread(values: np.ndarray) -> str:
 
 
 def draw_training_documents(Y: np.ndarray, seed: int) -> np.ndarray:
-    """500 rows at random, then random swaps that bring the classes nearer to the paper's counts."""
+    """500 random rows, changed by random swaps until every class has the paper's count."""
     rng = np.random.default_rng(seed)
     wanted = np.array([figures[2] for figures in PAPER.values()])
     order = rng.permutation(len(Y))
@@ -162,9 +162,10 @@ def draw_training_documents(Y: np.ndarray, seed: int) -> np.ndarray:
 
 
 def in_span_of_training(weighting, train, test) -> tuple[np.ndarray, np.ndarray]:
-    """Documents in an orthonormal basis of the training documents' span.
+    """Documents in an orthonormal basis of the span of the training documents.
 
-    Linear models live there, so no score changes, and 500 dense columns serve every method.
+    The weights of linear models lie in this span, so scores do not change, and every method can use
+    500 dense columns.
     """
     train, test = weighting.fit_transform(train), weighting.transform(test)
     gram = (train @ train.T).toarray()
@@ -175,19 +176,19 @@ def in_span_of_training(weighting, train, test) -> tuple[np.ndarray, np.ndarray]
 
 
 def test_scores(path, Z, Y, Z_test, seed) -> np.ndarray:
-    """(test documents, classes), each class with the alpha of the best pooled ten-fold AUC."""
+    """Scores (test documents, classes), at the alpha of the best pooled ten-fold AUC."""
     pooled = np.empty((len(ALPHAS), *Y.shape))
     for rest, fold in ten_folds(Y, seed):
         coefs, intercepts = path(Z[rest], Y[rest])
         pooled[:, fold] = (coefs @ Z[fold].T).transpose(0, 2, 1) + intercepts[:, None]
     quality = np.array([class_aucs(Y, scores) for scores in pooled])
     best = np.argmax(quality, axis=0)
-    coefs, _ = path(Z, Y)  # an intercept shifts a class as a whole: no AUC changes
+    coefs, _ = path(Z, Y)  # the intercept shifts all scores of a class, so it does not change AUC
     return Z_test @ coefs[best, np.arange(Y.shape[1])].T
 
 
 def ten_folds(Y, seed) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Random folds, drawn again while one of them holds all positive documents of a class."""
+    """Random folds, drawn again if one of them holds all positive documents of a class."""
     rng = np.random.RandomState(seed)
     while True:
         folds = list(KFold(10, shuffle=True, random_state=rng).split(Y))

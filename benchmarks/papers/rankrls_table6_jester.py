@@ -1,16 +1,18 @@
 """Pahikkala et al. 2009, Table 6: disagreement error of three costs and RLS on Jester.
 
-Section 5.5: for each of 300 active users half of the jokes that they rated train and half test. The
-features of a joke are its ratings by 300 reference users, a user's median where the rating is
-missing; reference users are drawn from those with 20-40, 40-60 or 60-80 ratings, or from all.
-Gaussian kernel; gamma and alpha from 2^-15 .. 2^15, chosen for each method and each column by the
-mean error over 150 hold-out users, drawn and halved like the active ones but none of them.
+Section 5.5: half of the jokes that each of 300 active users rated train, and half test. The
+features of a joke are its ratings by 300 reference users; a missing rating is replaced by the
+median of its user. Reference users are drawn from those with 20-40, 40-60 or 60-80 ratings, or from
+all. The kernel is Gaussian. For each method and column, gamma and alpha from 2^-15 .. 2^15 have the
+smallest mean error over 150 hold-out users, who are drawn and halved like the active users and
+differ from them.
 
-Part 1 of Jester has no user with fewer than 36 ratings, so the first column is 36-40 here; the
-paper drew from all three parts, where a third of the users have 15 to 35 ratings. The rows
-"thinned" imitate that: one active or hold-out user in three keeps only so many. Otherwise the
-setting is the paper's and the grid whole: gammas whose kernel is the identity to rounding give the
-same model, so one stands for them all. The error is that of equation 1, a tied pair being wrong.
+Every user in part 1 of Jester has at least 36 ratings, so the first column is 36-40 here. The paper
+drew from all three parts, where a third of the users have 15 to 35 ratings. The rows "thinned"
+imitate this: one active or hold-out user in three keeps only 15 to 35 ratings. Otherwise the
+setting is the paper's, with the whole grid: all gammas whose kernel is the identity to rounding
+give the same model, so only one of them is computed. The error is that of equation 1, in which a
+tied pair is wrong.
 """
 
 from __future__ import annotations
@@ -25,14 +27,14 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.papers import data, table
 from rankwise import RLS, RankRLS
 
-ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: of equal ones the largest wins
+ALPHAS = 2.0 ** np.arange(15, -16, -1)  # descending: the largest of equally good alphas is chosen
 GAMMAS = 2.0 ** np.arange(-15, 16)
 ACTIVE, HOLD_OUT, REFERENCE, SEED = 300, 150, 300, 0
 SIZES = {"20-40": (20, 40), "40-60": (40, 60), "60-80": (60, 80), "all sizes": (0, 100)}
 
 
 class CentredRLS(RLS):
-    """RLS on a user's ratings less their mean over the training half: a simple intercept."""
+    """RLS on ratings minus their mean over the training half: a simple intercept."""
 
     def fit(self, X, y):
         return super().fit(X, y - y.mean())
@@ -69,16 +71,18 @@ def main() -> None:
         rows.append(("", "paper", *PAPER.get(method, [None] * len(columns))))
         rows.append(("", "log2 of gamma, alpha", *(column.chosen[method] for column in columns)))
         if method != BASE:
-            rows.append(("", "over (21), p", *(column.compare(method, BASE) for column in columns)))
+            rows.append(
+                ("", "minus (21), p", *(column.compare(method, BASE) for column in columns))
+            )
     rows.append((f"{BASE}, thinned", "ours", *(column.errors[BASE].mean() for column in thinned)))
     rows.append(("", "paper", *PAPER[BASE]))
     table.show(f"Jester, disagreement error, {ACTIVE} active users", ("", "", *SIZES), rows)
     spread = np.mean([column.errors[BASE].std() for column in columns]) / np.sqrt(ACTIVE)
-    print(f"standard error over users: {spread:.3f}; p: Wilcoxon signed ranks, paired by user")
+    print(f"standard error over users: {spread:.3f}; p: Wilcoxon signed-rank test over users")
 
 
 class Column:
-    """Errors of every method, one an active user, with reference users of low to high ratings."""
+    """Errors of every method, one per active user; reference users have low to high ratings."""
 
     def __init__(self, ratings: np.ndarray, low: int, high: int, methods: dict, thin: bool):
         rng = np.random.default_rng(SEED)
@@ -112,7 +116,7 @@ class Column:
 
 
 def halve(ratings: np.ndarray, rng) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """A user's ratings and the jokes of the two halves, a random one to train and one to test."""
+    """The ratings of a user, and the jokes of two random halves, to train and to test."""
     jokes = rng.permutation(np.flatnonzero(np.isfinite(ratings)))
     return ratings, jokes[: len(jokes) // 2], jokes[len(jokes) // 2 :]
 
@@ -123,19 +127,19 @@ def has_pairs(user: tuple[np.ndarray, np.ndarray, np.ndarray]) -> bool:
 
 
 def thin_out(ratings: np.ndarray, rng) -> np.ndarray:
-    """The ratings themselves or, once in three times, a random 15 to 35 of them."""
+    """All ratings or, with probability 1/3, a random 15 to 35 of them."""
     jokes = rng.permutation(np.flatnonzero(np.isfinite(ratings)))
     kept = rng.integers(15, 36) if rng.random() < 1 / 3 else len(jokes)
     return np.where(np.isin(np.arange(len(ratings)), jokes[:kept]), ratings, np.nan)
 
 
 def joke_features(ratings: np.ndarray) -> np.ndarray:
-    """(100 jokes, reference users): their ratings, a user's own median where there is none."""
+    """(100 jokes, reference users) ratings; missing ones are the median of the user."""
     return np.where(np.isnan(ratings), np.nanmedian(ratings, axis=1, keepdims=True), ratings).T
 
 
 def gaussian_kernels(X: np.ndarray) -> dict[float, np.ndarray]:
-    """The kernel of every gamma up to the first that is the identity to rounding, included."""
+    """The kernel of every gamma up to the first one that is the identity to rounding."""
     kernels = {}
     for gamma in GAMMAS:
         kernels[gamma] = rbf_kernel(X, gamma=gamma)

@@ -1,4 +1,4 @@
-"""Prints our figures beside the paper's: aligned columns, two or more spaces between them."""
+"""Prints our figures beside the paper's, in aligned columns."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 
 def show(title: str, header: Sequence[str], rows: Iterable[Sequence]) -> None:
-    """A title line, a header and one line a row; floats with three digits, None as a dash."""
+    """Print a title, a header and one line per row; floats have three digits, None is a dash."""
     lines = [list(header)] + [[cell(value) for value in row] for row in rows]
     widths = [max(map(len, column)) for column in zip(*lines)]
     print(f"\n# {title}")
@@ -16,7 +16,7 @@ def show(title: str, header: Sequence[str], rows: Iterable[Sequence]) -> None:
 
 
 def beside(title: str, figures: Iterable[tuple[str, float, float | None]]) -> None:
-    """(name, ours, the paper's or None where it has none), with the difference of the two."""
+    """Print name, our figure, the paper's figure (or None) and the difference of the two."""
     rows = [
         (name, ours, paper, None if paper is None else f"{ours - paper:+.3f}")
         for name, ours, paper in figures

@@ -1,4 +1,4 @@
-"""Every speed benchmark in turn: python -m benchmarks.speed [name ...]"""
+"""Runs every speed benchmark, or the named ones: python -m benchmarks.speed [name ...]"""
 
 import importlib
 import pkgutil

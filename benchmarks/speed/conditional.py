@@ -1,11 +1,12 @@
-"""ConditionalRanker in units of the linear algebra it cannot do without, in one run.
+"""The time of ConditionalRanker in units of the linear algebra that it has to do, in one run.
 
     python -m benchmarks.speed.conditional [largest p of a complete graph] [rounds]
 
-Complete graphs: fit over two eigh + four products of that size, limit 1.5. Sampled edges: one
-iteration over the cheaper of the two ways to its one product, K V K and then the edges or a
-sparse-dense product and a sampled one, both compiled; limit 1.5. Each round times what is
-compared one after the other; medians and ranges over rounds.
+For complete graphs the unit of a fit is two eigh and four products of that size; the limit is 1.5.
+For sampled edges the unit of an iteration is the cheaper of two ways to compute its product: K V K
+and then its values at the edges, or a sparse-dense product and a sampled one, both compiled; the
+limit is 1.5. In each round the compared cases are timed one after the other. Figures are medians
+and ranges over rounds.
 """
 
 from __future__ import annotations
@@ -82,7 +83,7 @@ def iterate(K, y, edges, n: int) -> None:
 
 
 def edge_product(K, pairs: Edges, v, dense: bool) -> np.ndarray:
-    """K V K at the edges, in the way asked for."""
+    """K V K at the edges, by dense products or by sparse ones."""
     pairs.dense = dense
     return pairs.sampled(K, pairs.times(v, K).T)
 

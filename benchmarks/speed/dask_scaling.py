@@ -1,10 +1,10 @@
-"""rankwise.dask on 1, 2 and 4 local workers, 1 to 20 million rows × 50 features made lazily.
+"""rankwise.dask on 1, 2 and 4 local workers, with 1 to 20 million rows × 50 features made lazily.
 
 python -m benchmarks.speed.dask_scaling [million rows ...]
 
-For RankRLS (one pass) and RankSVM (a few planes, data kept): seconds, bytes sent between all
-processes a round trip, the largest worker's peak memory, and the share of the workers' time that
-no task ran. Then what a round trip costs when its tasks do nothing.
+For RankRLS (one pass) and RankSVM (a few planes, data kept in memory) it prints seconds, bytes sent
+between all processes per round trip, the peak memory of the largest worker, and the share of the
+workers' time in which no task ran. Then it measures round trips whose tasks do nothing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ PLANES = 3
 
 
 def partition(number: int):
-    """X float32 (ROWS, 50), five grades y and qid of 100 rows a query."""
+    """X float32 (ROWS, 50), y with five grades, and qid with 100 rows per query."""
     rng = np.random.default_rng(number)
     X = rng.standard_normal((ROWS, N_FEATURES), dtype=np.float32)
     hidden = np.random.default_rng(12345).standard_normal(N_FEATURES, dtype=np.float32)
@@ -47,7 +47,7 @@ def lazy_rows(millions: int):
 
 
 def count_bytes() -> None:
-    """Let every message of this process be counted."""
+    """Count the bytes of every message that this process sends."""
     if hasattr(TCP, "sent"):
         return
     original, TCP.sent = TCP.write, 0
@@ -143,7 +143,7 @@ def main() -> None:
     sizes = [int(size) for size in sys.argv[1:]] or [1, 5, 20]
     warnings.simplefilter("ignore")
     print_machine()
-    print(f"partitions of {ROWS} x {N_FEATURES} float32, {PER_QUERY} rows a query; fresh workers")
+    print(f"partitions of {ROWS} x {N_FEATURES} float32, {PER_QUERY} rows per query; new workers")
     print("  model      10⁶ rows  workers   seconds  of one   trips  bytes/trip  peak GB  lost")
     for millions in sizes:
         for name, model in (("RankRLS", RankRLS()), ("RankSVM", RankSVM(max_iter=PLANES))):

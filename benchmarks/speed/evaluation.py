@@ -1,4 +1,4 @@
-"""Honest estimates of performance: a thousand permutations, DeLong for a million scores.
+"""Estimates of performance: a thousand permutations, intervals for a million scores.
 
 python -m benchmarks.speed evaluation
 """
@@ -26,7 +26,7 @@ def main() -> None:
 
 
 def permutations(kernel: str, m: int = 300) -> None:
-    """Leave-pair-out AUC of 1,000 permutations against one unpermuted RankRLSCV."""
+    """Leave-pair-out AUC of 1,000 permutations, in units of one unpermuted RankRLSCV."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, 10))
     y = (X[:, 0] + 2 * rng.normal(size=m) > 0).astype(float)
@@ -46,7 +46,7 @@ def permutations(kernel: str, m: int = 300) -> None:
 
 
 def intervals(m: int = 1_000_000) -> None:
-    """Intervals in units of one argsort of as many scores."""
+    """Intervals, in units of one argsort of the same number of scores."""
     rng = np.random.default_rng(0)
     y = rng.integers(0, 2, m).astype(float)
     s = y + rng.normal(size=m)

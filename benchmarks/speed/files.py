@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.files [items] [rounds]
 
-Both give the scores, the queries and the features; ours also the comments. Limit: a third of
-scikit-learn's time. The results are compared bit for bit before anything is timed.
+Both read the scores, the queries and the features; ours also reads the comments. The limit is a
+third of scikit-learn's time. The results are compared bit by bit before anything is timed.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT = 1 / 3
 
 
 def files(folder: Path, m: int) -> dict[str, Path]:
-    """A file like LETOR's (46 dense features of 6 decimals), one of full precision, one of text."""
+    """Files like LETOR (46 dense features, 6 decimals), of full precision, sparse, and gzipped."""
     comments = [f"docid = GX{i:08d}" for i in range(m)]
     dense = make_ranking(m // 50, 50, 46, grades=3, random_state=0)
     made = {

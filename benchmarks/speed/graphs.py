@@ -1,11 +1,11 @@
-"""Vectorising graphs in units of the dense inverses that the textbook formula needs, in one run.
+"""Time to vectorise graphs, in units of the dense inverses of the textbook formula, in one run.
 
     python -m benchmarks.speed.graphs [vectorise] [folds] [corpus=PATH] [basis=4000] [alphas=11]
 
-vectorise: all candidates of AIMed (or of a corpus given; where neither is here, of sentences made
-to its measure); the unit is numpy's inverse of I − A for the two parts of every graph, equal sizes
-stacked. folds: one fold of ten with basis vectors, alpha by documents left out; and all ten folds
-without a basis from one inverse an alpha, here timed for one alpha.
+vectorise: all candidates of AIMed, or of the given corpus; if AIMed is missing, of synthetic
+sentences of similar size. The unit is numpy's inverse of I − A for the two parts of every graph,
+with equal sizes stacked. folds: one fold of ten with basis vectors, where leaving out documents
+chooses alpha; and all ten folds without a basis, from one inverse per alpha, timed for one alpha.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def corpus_of(path: str | None) -> Corpus:
 
 
 def made_corpus(n_documents=225, per_document=4, seed=0) -> Corpus:
-    """Sentences of 20 to 50 words with random trees over them and 2 to 6 entities."""
+    """Sentences of 20 to 50 words with random dependency trees and 2 to 6 entities."""
     rng = np.random.default_rng(seed)
     sentences = []
     for d in range(n_documents):

@@ -1,4 +1,4 @@
-"""Ratios in one run: every round times all cases one after the other, so neighbours compare."""
+"""Ratios of timings: every round times all cases one after the other, under the same load."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def spread(values: np.ndarray, digits: int) -> str:
 
 
 def print_ratios(title: str, timed: dict[str, Callable], limits: dict[str, float], rounds=5):
-    """A table in units of the first case; says where a limit holds."""
+    """Print a table in units of the first case, and whether the limits hold."""
     seconds = seconds_of(timed, rounds)
     unit = next(iter(timed))
     print(f"\n{title}; unit: {unit}; median of {rounds} rounds [fastest, slowest]")

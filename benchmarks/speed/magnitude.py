@@ -1,10 +1,10 @@
-"""SVRank's step and online MPRank in units of the work they cannot avoid, in one run.
+"""The time of a step of SVRank and of online MPRank, in units of necessary work, in one run.
 
     python -m benchmarks.speed.magnitude [step] [online] [items=20000]
 
 step: SVRank, linear, 100,000 items; the unit is one argsort and two products with X.
 online: MPRank, rbf kernel; the unit is the batch solution of equation 13 by one Cholesky
-factorisation, the cheapest way to it, the kernel matrix included in both.
+factorisation, which is the cheapest way. Both times include the kernel matrix.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ from rankwise.solvers.newton import NewtonSolver
 from rankwise.supervision.queries import Queries
 
 CS = (10.0, 1000.0)
-"""Weak and strong fits: the passes needed grow with C."""
+"""A small and a large C: the number of passes grows with C."""
 
 
 def step(m: int = 100_000, n: int = 50) -> None:
-    """One evaluation and two products, and one iteration of a whole fit, over the unit."""
+    """One evaluation with two products, and one iteration of a whole fit, in units."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, n))
     w = rng.normal(size=n)
@@ -68,7 +68,7 @@ def step(m: int = 100_000, n: int = 50) -> None:
 
 
 def online(m: int, C: float) -> None:
-    """Time to the batch objective plus so much, with and without kept kernel rows."""
+    """Time and final objective, with and without a cache of kernel rows, against batch."""
     rng = np.random.default_rng(0)
     X = rng.normal(size=(m, 10))
     y = np.sin(X[:, 0]) + X[:, 1] * X[:, 2] + 0.3 * rng.normal(size=m)
@@ -85,12 +85,12 @@ def online(m: int, C: float) -> None:
             name = f"online, {'rows kept' if cache_size else 'no row kept'}, tol {tol:g}"
             excess = 100 * (model.objective_ / least - 1)
             rows.append((name, elapsed, elapsed / batch, excess, model.n_iter_))
-    header = ("", "seconds", "of batch", "% above the least objective", "passes")
+    header = ("", "seconds", "ratio to batch", "% above the least objective", "passes")
     show(f"MPRank, rbf kernel, {m} items, C = {C:g}", header, rows)
 
 
 def batch_objective(X, y, C) -> float:
-    """The least F: ỹᵀα with (K̃ + m/(2C)) α = ỹ, K̃ formed and factorised in place."""
+    """The least F: ỹᵀα with (K̃ + m/(2C)) α = ỹ; K̃ is formed and factorised in place."""
     m = len(y)
     K = rbf_kernel(X, gamma=1 / X.shape[1])
     means = K.mean(axis=0)

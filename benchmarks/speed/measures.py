@@ -1,9 +1,9 @@
-"""Every measure on a million items, in units of one stable argsort of them, in one run.
+"""The time of every measure on a million items, in units of one stable argsort, in one run.
 
     python -m benchmarks.speed.measures [items] [rounds]
 
-Each round times all cases one after the other, so a ratio compares neighbours in time. Only
-`concordance` has a limit: 2.5 units.
+Each round times all cases one after the other, so the two timings of a ratio are close together.
+Only `concordance` has a limit: 2.5 units.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ LIMIT = 2.5
 
 
 def cases(m: int) -> dict:
-    """Name -> what to time; the first is the unit of all others."""
+    """The functions to time, by name; the first is the unit of the others."""
     rng = np.random.default_rng(0)
     y = rng.normal(size=m)
     s = y + rng.normal(size=m)
@@ -43,7 +43,7 @@ def cases(m: int) -> dict:
         "concordance": lambda: metrics.concordance(y, s),
         "concordance, rounded s": lambda: metrics.concordance(y, np.round(s, 1)),
         "concordance, 5 grades": lambda: metrics.concordance(grades, s),
-        "concordance, 100 items a query": lambda: metrics.concordance(y, s, qid),
+        "concordance, 100 items per query": lambda: metrics.concordance(y, s, qid),
         "auc": lambda: metrics.auc(positive, s),
         "auc, scikit-learn": lambda: roc_auc_score(positive, s),
         "kendall_tau_b": lambda: metrics.kendall_tau_b(y, s),
@@ -57,7 +57,7 @@ def cases(m: int) -> dict:
         "preference_error, as many pairs": lambda: metrics.preference_error(preferences, s),
         "ndcg": lambda: metrics.ndcg(grades, s),
         "ndcg, scikit-learn": lambda: ndcg_score([grades], [s]),
-        "ndcg, 100 items a query": lambda: metrics.ndcg(grades, s, qid),
+        "ndcg, 100 items per query": lambda: metrics.ndcg(grades, s, qid),
         "average_precision": lambda: metrics.average_precision(positive, s),
         "500 queries x 20 items x 31 columns": lambda: concordant_pairs(cv_y, cv_S, cv_queries),
     }

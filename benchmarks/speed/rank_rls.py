@@ -1,9 +1,9 @@
-"""RankRLS in units of what it cannot do without: eigh of the kernel, XᵀX, the fit itself.
+"""The time of RankRLS in units of work that it has to do: eigh of the kernel, XᵀX, the fit itself.
 
     python -m benchmarks.speed.rank_rls [growth]
 
-With the argument `growth` the cost over m, n and the number of queries is measured instead, drawn
-to docs/figures/growth.png and fitted by exponents.
+With the argument `growth` it measures instead how the time grows with m, n and the number of
+queries, prints the exponents and draws docs/figures/growth.png.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ def kernel_fits(m: int) -> None:
     timed = {
         "numpy.linalg.eigh(K)": lambda: np.linalg.eigh(K),
         "fit and 31-value path": lambda: RankRLS(kernel="precomputed").fit(K, y).path(ALPHAS),
-        "the same, Gaussian kernel computed too": lambda: (
+        "the same, and computing a Gaussian kernel": lambda: (
             RankRLS(kernel="rbf", gamma=0.05).fit(X, y).path(ALPHAS)
         ),
     }
-    limits = {"fit and 31-value path": 1.3, "the same, Gaussian kernel computed too": 1.3}
+    limits = {"fit and 31-value path": 1.3, "the same, and computing a Gaussian kernel": 1.3}
     if m <= 2000:
         chosen = {"kernel": "rbf", "gamma": 0.05, "cv": "leave-pair-out"}
         timed["RankRLSCV, leave-pair-out, 31 alphas"] = lambda: RankRLSCV(**chosen).fit(X, y)
@@ -76,7 +76,7 @@ def primal_fit() -> None:
     shuffled = rng.permutation(qid)
 
     def centred_ridge():
-        """What one would write in NumPy, queries sorted and of one size."""
+        """A plain NumPy version, for sorted queries of equal size."""
         Z = X.reshape(-1, 50, 136)
         Z = (Z - Z.mean(axis=1, keepdims=True)).reshape(m, 136) * np.sqrt(50)
         t = (y.reshape(-1, 50) - y.reshape(-1, 50).mean(axis=1, keepdims=True)).ravel()
@@ -85,7 +85,7 @@ def primal_fit() -> None:
     timed = {
         "X.T @ X": lambda: X.T @ X,
         "RankRLS fit": lambda: RankRLS().fit(X, y, qid=qid),
-        "RankRLS fit, rows of queries scattered": lambda: RankRLS().fit(X, y, qid=shuffled),
+        "RankRLS fit, rows of a query not adjacent": lambda: RankRLS().fit(X, y, qid=shuffled),
         "query-centred ridge in plain NumPy": centred_ridge,
     }
     limits = {"RankRLS fit": 2.0}
@@ -93,7 +93,7 @@ def primal_fit() -> None:
 
 
 def growth() -> None:
-    """Exponents of time over each size, others fixed."""
+    """Exponents of the time in each size, with the other sizes fixed."""
     import matplotlib
 
     matplotlib.use("Agg")
@@ -142,7 +142,7 @@ def growth() -> None:
         panel.loglog(sizes, medians, "o-")
         panel.set(title=f"{name}\nexponent {exponent:.2f}", xlabel=name.split(" (")[0])
         panel.grid(alpha=0.3)
-    axes[0].set_ylabel("seconds a fit")
+    axes[0].set_ylabel("seconds per fit")
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURE, dpi=90)
     print(f"drawn to {FIGURE.name}")

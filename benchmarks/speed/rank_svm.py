@@ -1,8 +1,8 @@
-"""RankSVM in units of (two CSR products + one argsort) of the same size, in one run.
+"""The time of RankSVM in units of (two CSR products + one argsort) of the same size, in one run.
 
     python -m benchmarks.speed.rank_svm [iteration] [growth] [pairs] [training] [planes] [memory]
 
-Every figure is a ratio of neighbours in time: unit and candidate take turns, medians are compared.
+Each figure is the ratio of two medians. The unit and the measured code are timed in turns.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
 
 class PairHinge:
-    """PairRSVM: the counts of equations 5 and 6 by comparing all pairs, in compiled code."""
+    """PairRSVM: compiled code that compares all pairs to get the counts of equations 5 and 6."""
 
     def __init__(self, y: np.ndarray):
         self._y = y
@@ -59,7 +59,7 @@ def _all_pairs(y, p):
 
 
 class Case:
-    """One data set with the unit and one whole iteration (lines 5 to 7) as things to time."""
+    """One data set, with the unit and one iteration (lines 5 to 7) as functions to time."""
 
     def __init__(self, X, y, loss="hinge", risk=None):
         self.X, self.y = X, y
@@ -100,7 +100,7 @@ def iteration(m: int = 512_000, rounds: int = 9) -> None:
     unit, ours = in_turns([case.unit, case.iteration], rounds).T
     ratio = np.median(ours) / np.median(unit)
     show(
-        f"one iteration, {m:,} rows, {case.X.nnz / m:.0f} nonzeros a row, one query: limit 2 units",
+        f"one iteration, {m:,} rows, {case.X.nnz / m:.0f} nonzeros per row: limit 2 units",
         ("", "milliseconds", "units"),
         [("unit", spread(1e3 * unit), 1.0), ("iteration", spread(1e3 * ours), float(ratio))],
     )
@@ -155,7 +155,7 @@ def training(sizes=(128_000, 512_000), alpha: float = 1e-5, rounds: int = 3) -> 
 
 
 def plain_bundle(X, risk, alpha: float, tol: float = 1e-3, max_iter: int = 2000) -> int:
-    """Planes that Algorithm 1 needs without a line search."""
+    """The number of planes that Algorithm 1 needs without a line search."""
     products, planes = Products(X), CuttingPlanes()
     w, best, bound = np.zeros(X.shape[1]), np.inf, 0.0
     for t in range(max_iter):
@@ -180,7 +180,7 @@ def planes(tol: float = 1e-3) -> None:
         rows = [(f"{alpha:g}", a, b) for alpha, a, b in zip(ALPHAS, ours, plain)]
         rows.append(("sum", sum(ours), sum(plain)))
         ratio = sum(ours) / sum(plain)
-        title = f"planes to gap {tol:g}, {name}: {ratio:.2f} of plain BMRM's (limit 0.5)"
+        title = f"planes to gap {tol:g}, {name}: {ratio:.2f} times plain BMRM (limit 0.5)"
         show(title, ("alpha", "ours", "plain BMRM"), rows)
 
 
@@ -200,7 +200,7 @@ def memory(m: int = 512_000) -> None:
 
 
 def peak_memory(X, y, loss: str) -> tuple[float, float]:
-    """Bytes of the CSR matrix, and of it and a fit on it at their most, in an own process."""
+    """Bytes of the CSR matrix, and peak bytes of matrix and fit, in a separate process."""
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "X.npz"
         sparse.save_npz(path, X, compressed=False)
@@ -212,7 +212,7 @@ def peak_memory(X, y, loss: str) -> tuple[float, float]:
 
 
 def fit_and_report_memory(path: str, loss: str) -> None:
-    """What `peak_memory` runs; Linux only."""
+    """The part of `peak_memory` that runs in the separate process; Linux only."""
     warm = text_like(2_000)
     RankSVM(1e-3, loss=loss).fit(warm[0].astype(np.load(path)["data"].dtype), warm[1])
     before = _status("VmRSS")

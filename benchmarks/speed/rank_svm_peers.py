@@ -1,12 +1,12 @@
-"""RankSVM beside its living relatives: time and held-out ranking error on the same data.
+"""RankSVM and similar libraries: time and held-out ranking error on the same data.
 
     python -m benchmarks.speed.rank_svm_peers [rows of the linear task]
 
-Peers (scikit-survival, LightGBM, XGBoost) live in an environment of their own under
-``$XDG_CACHE_HOME/rankwise`` (default ~/.cache/rankwise), made on first use with pip; they are never
-dependencies of the package. Each method runs in a process of its own, its second fit is timed.
-Boosted trees need grades and bounded queries, so their scores are cut into 31 quantiles and their
-rows into lists of up to 5,000; LightGBM attends to the head of a list only.
+The other libraries (scikit-survival, LightGBM, XGBoost) are installed by pip, at first use, in an
+environment of their own under ``$XDG_CACHE_HOME/rankwise`` (default ~/.cache/rankwise); they are
+never dependencies of the package. Each method runs in a process of its own, and its second fit is
+timed. Boosted trees need grades and bounded queries, so their scores are cut into 31 quantiles and
+their rows into lists of up to 5,000; LightGBM considers only the head of a list.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ SURVIVAL = """
 from sksurv.svm import {name}
 from sksurv.util import Surv
 target = Surv.from_arrays(np.ones(len(y), dtype=bool), y - y.min() + 1.0)
-sign = -1  # it predicts risks: a high one means a short survival
+sign = -1  # it predicts risks: a high risk means a short survival
 # its objective sums the squared hinge over pairs and halves the norm: alpha is 1/(2 alpha N)
 model = {name}(alpha=1 / (2 * alpha * pairs), rank_ratio=1.0, optimizer={optimizer!r},
                max_iter=50, tol=1e-3 {more})
@@ -75,7 +75,7 @@ warnings.filterwarnings("ignore")
 data = np.load(sys.argv[1])
 X, y, X_test = data["X"], data["y"], data["X_test"]
 alpha, gamma, pairs = float(data["alpha"]), float(data["gamma"]), len(y) * (len(y) - 1) / 2
-# gradient boosting caps the items of one query, so its rows fall into groups of up to 5,000
+# gradient boosting limits the items of a query, so rows are cut into groups of up to 5,000
 groups = [len(part) for part in np.array_split(y, -(-len(y) // 5000))]
 target, extra, sign, times = y, {}, 1, []
 exec(sys.argv[2])
@@ -89,10 +89,10 @@ print(json.dumps([times[1], s.tolist()]))
 
 
 def peers_python() -> Path:
-    """The interpreter of the peers' environment, made on first use."""
+    """The interpreter of the other libraries' environment, which is made at first use."""
     python = CACHE / ("Scripts/python.exe" if os.name == "nt" else "bin/python")
     if not (CACHE / "ready").exists():
-        print(f"installing {', '.join(PEERS)} once, under the cache folder", flush=True)
+        print(f"installing {', '.join(PEERS)} once, in the cache folder", flush=True)
         venv.create(CACHE, with_pip=True)
         install = [str(python), "-m", "pip", "install", "--quiet", "pandas<3", *PEERS]
         subprocess.run(install, check=True)
@@ -101,7 +101,7 @@ def peers_python() -> Path:
 
 
 def compare(title: str, X, y, methods: dict[str, tuple[Path, str]], alpha: float) -> None:
-    """Half of the rows for training, half for testing."""
+    """Half of the rows are for training, half for testing."""
     half = len(y) // 2
     rows = []
     with tempfile.TemporaryDirectory() as folder:
@@ -120,7 +120,11 @@ def compare(title: str, X, y, methods: dict[str, tuple[Path, str]], alpha: float
             rows.append((name, f"{seconds:.2f}", error, seconds / rows[0][3] if rows else seconds))
     first = rows[0][3]
     rows = [(*row[:3], 1.0 if i == 0 else row[3]) for i, row in enumerate(rows)]
-    show(f"{title} (first row: {first:.2f} s)", ("", "seconds", "test error", "times ours"), rows)
+    show(
+        f"{title} (first row: {first:.2f} s)",
+        ("", "seconds", "test error", "ratio"),
+        rows,
+    )
 
 
 def main(m: int = 40_000) -> None:

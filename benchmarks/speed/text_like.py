@@ -9,9 +9,9 @@ N_TOPICS = 50
 
 
 def text_like(m: int, n: int = 50_000, words: int = 80, seed: int = 0):
-    """CSR X (m, n) of unit rows of tf-idf values, about 75 a row, and y, the similarity of each
-    row to one row that was drawn with them and then removed.
+    """X (m, n) in CSR format with unit rows of about 75 tf-idf values each, and scores y.
 
+    The score of a row is its similarity to one row that was drawn with the others and then removed.
     Word frequencies follow Zipf's law; half of a row's words come from its topic.
     """
     rng = np.random.default_rng(seed)

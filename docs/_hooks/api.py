@@ -1,6 +1,6 @@
-"""API pages from docstrings, one a section of SECTIONS, and live source in pages that ask for it.
+"""Makes the API pages from docstrings, one per entry of SECTIONS, and quotes source code in pages.
 
-A line `::: source rankwise.losses.hinge.Risk` in a page becomes the source of that object.
+A line `::: source rankwise.losses.risk.Risk` in a page is replaced by the source of that object.
 """
 
 from __future__ import annotations
@@ -101,7 +101,7 @@ def _render_object(path: str, found, level: int) -> str:
 
 
 def _methods(cls):
-    """Public methods that rankwise itself documents, the inherited ones first."""
+    """Public methods with a docstring in rankwise, inherited ones first."""
     found = {}
     for owner in reversed(cls.__mro__):
         if owner.__module__.startswith("rankwise"):
@@ -135,7 +135,7 @@ def _signature(path: str, found) -> str:
 
 
 def _folded(arguments: str, width: int = 88) -> str:
-    """Arguments over several lines where one would be too long."""
+    """The arguments, on several lines if one line would be too long."""
     if len(arguments) <= width:
         return arguments
     lines, line = [], ""
@@ -149,7 +149,7 @@ def _folded(arguments: str, width: int = 88) -> str:
 
 
 def to_markdown(docstring: str | None) -> str:
-    """Underlined sections become bold words, their entries lists, doctests code."""
+    """Turn underlined sections into bold words, their entries into lists, doctests into code."""
     if not docstring:
         return ""
     lines = docstring.splitlines()

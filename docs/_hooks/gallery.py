@@ -1,5 +1,6 @@
-"""The gallery: every script of examples/ is run while the site is built, its output and its
-picture shown above its code. An example that fails, fails the build.
+"""Makes the gallery: runs every script of examples/ while the site is built.
+
+Each page shows the output, the figure and the code of a script. If a script fails, the build fails.
 """
 
 from __future__ import annotations
@@ -42,7 +43,7 @@ def on_files(files, config):
 
 
 def run(script: Path) -> tuple[str, bytes]:
-    """What the script prints, and its last figure as PNG."""
+    """Run a script; return its printed output and its last figure as PNG."""
     printed, picture = io.StringIO(), io.BytesIO()
     plt.close("all")
     with contextlib.redirect_stdout(printed):
@@ -55,7 +56,7 @@ def run(script: Path) -> tuple[str, bytes]:
 
 
 def _parts(script: Path) -> tuple[str, str, str]:
-    """Title and text from the docstring, and the code below it."""
+    """Title and text of the docstring, and the code below it."""
     source = script.read_text()
     tree = ast.parse(source)
     title, _, text = (ast.get_docstring(tree) or script.stem).partition("\n\n")

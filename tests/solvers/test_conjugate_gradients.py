@@ -1,7 +1,6 @@
 import tracemalloc
 import warnings
 from itertools import islice
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +9,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import RankRLS
+from rankwise.spaces.space import Features
+from tests.problems import quadratic_of, scored
 from rankwise.solvers.conjugate_gradients import (
     ConjugateGradientSolver,
     NormalEquations,
@@ -74,16 +75,14 @@ def quadratic_problem(Y=None, m=40, n=7):
     rng = np.random.default_rng(2)
     F, Y = rng.normal(size=(m, n)), rng.normal(size=(m, 3)) if Y is None else Y
     L = m * np.eye(m) - 1
-    quadratic = SimpleNamespace(
-        laplacian=SimpleNamespace(apply=lambda p: L @ p), target=SimpleNamespace(b=L @ Y)
-    )
+    quadratic = quadratic_of(scored(Y))
     return F, quadratic, F.T @ L @ F, F.T @ L @ Y
 
 
 @pytest.mark.parametrize("form", [np.asarray, sparse.csr_array])
 def test_the_solver_of_quadratic_losses(form):
     F, quadratic, H, right = quadratic_problem()
-    solver = ConjugateGradientSolver(form(F), quadratic, tol=1e-12)
+    solver = ConjugateGradientSolver(Features(form(F)), quadratic, tol=1e-12)
     start = None
     for alpha in (100.0, 1.0):
         solution = solver.solve(alpha, start=start)
@@ -98,7 +97,7 @@ def test_the_solver_of_quadratic_losses(form):
 
 def test_running_out_of_iterations_is_reported():
     F, quadratic, H, right = quadratic_problem()
-    solver = ConjugateGradientSolver(F, quadratic, tol=1e-12, max_iter=2)
+    solver = ConjugateGradientSolver(Features(F), quadratic, tol=1e-12, max_iter=2)
     with pytest.warns(ConvergenceWarning, match=r"after 2 iterations .* above tol=1e-12"):
         solution = solver.solve(1.0)
     assert (solution.status, solution.n_iter) == ("max_iter", 2)
@@ -111,7 +110,7 @@ def test_an_output_without_preferences_is_zero():
     F, quadratic, _, _ = quadratic_problem(np.column_stack([np.zeros(40), np.arange(40.0)]))
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        w = ConjugateGradientSolver(F, quadratic).solve(1.0, start=np.ones((7, 2))).w
+        w = ConjugateGradientSolver(Features(F), quadratic).solve(1.0, start=np.ones((7, 2))).w
     assert not w[:, 0].any() and w[:, 1].any()
 
 
