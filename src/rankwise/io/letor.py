@@ -190,7 +190,7 @@ def _sort_features(source: Source, parts: list[Part]) -> None:
 
 def _qid_from_sizes(path, query_sizes, m: int) -> np.ndarray | None:
     if isinstance(query_sizes, str) and query_sizes == "auto":
-        query_sizes = _query_file_beside(path)
+        query_sizes = query_file_beside(path)
     if query_sizes is None:
         return None
     if isinstance(query_sizes, str | os.PathLike) or hasattr(query_sizes, "read"):
@@ -206,7 +206,7 @@ def _qid_from_sizes(path, query_sizes, m: int) -> np.ndarray | None:
     return np.repeat(np.arange(len(query_sizes)), query_sizes)
 
 
-def _query_file_beside(path) -> Path | None:
+def query_file_beside(path) -> Path | None:
     if path == "-" or not isinstance(path, str | os.PathLike):
         return None
     file = Path(os.fsdecode(path))

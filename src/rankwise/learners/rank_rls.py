@@ -160,7 +160,8 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         k = supervision.n_outputs
         if sums is not None and (sums[1].shape[1] != k or single != self._single_output):
             raise ValueError(f"y must keep the shape of its {sums[1].shape[1]} outputs.")
-        G, moments = self._quadratic_loss().normal_equations(X, supervision)
+        loss = self._quadratic_loss()
+        G, moments = loss.normal_equations(X, supervision)
         if sums is not None:
             G, moments = [old + more for old, more in zip(sums[0], G)], sums[1] + moments
         self._accumulated = (G, moments, seen | new)
@@ -169,10 +170,10 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         self._single_output = single
         self.n_iter_ = 1
         solution = np.empty((X.shape[1], k))
-        columns = [np.arange(k)] if len(G) == 1 else list(np.arange(k)[:, None])
-        for gram, c in zip(G, columns):
+        for gram, columns in zip(G, loss.equation_groups(k)):
             regularised = gram + self.alpha * np.eye(X.shape[1])
-            solution[:, c] = scipy.linalg.solve(regularised, moments[:, c], assume_a="pos")
+            solved = scipy.linalg.solve(regularised, moments[:, columns], assume_a="pos")
+            solution[:, columns] = solved
         self._set_model(LinearSpace(X, may_be_dual=False), solution, single)
         return self
 

@@ -118,7 +118,7 @@ def score_folds(model, folds: Folds, alphas, scoring) -> tuple[np.ndarray, np.nd
     groups = Queries(codes, np.arange(codes.max() + 1))
     if scoring is None and len(groups) == 1:
         return _score_pooled(Y[tested], predictions)
-    values = _unit_values(Y[tested], predictions, groups, scoring)
+    values = unit_values(Y[tested], predictions, groups, scoring)
     if len(groups) == 1:
         return values[:, 0], _jackknife(Y[tested], predictions, _measure(scoring))
     means, influence = zip(*(_mean_over_units(value) for value in values))
@@ -145,7 +145,7 @@ def _predict_folds(model, folds: Folds, alphas):
     return np.concatenate(tested), np.concatenate(predictions, axis=1), np.concatenate(units)
 
 
-def _unit_values(Y, predictions, groups: Queries, scoring) -> np.ndarray:
+def unit_values(Y, predictions, groups: Queries, scoring) -> np.ndarray:
     """(a, units, k) values of the measure, nan where a unit has nothing to judge."""
     a, _, k = predictions.shape
     values = np.full((a, len(groups), k), np.nan)
