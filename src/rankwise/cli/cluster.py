@@ -142,7 +142,7 @@ def _shown(report, what: str):
 
 def _read(path: str, reading: Reading):
     from rankwise.dask import partition_by_query, read_letor, read_table
-    from rankwise.dask.reading import TABLES, files_of
+    from rankwise.dask.lazy_readers import TABLES, files_of
 
     if path == "-":
         raise Mistake("a cluster reads files, not standard input.")
