@@ -4,6 +4,18 @@ import dask.array as da
 import numpy as np
 from dask import delayed
 
+COSTS = [
+    {"loss": loss, "ties": ties, "query_weight": weight}
+    for loss, ties in (
+        ("magnitude", "keep"),
+        ("magnitude", "drop"),
+        ("unit", "keep"),
+        ("relative", "keep"),
+    )
+    for weight in ("pairs", "queries")
+]
+REDUCED = {"kernel": "rbf", "gamma": 0.1, "basis": 12, "random_state": 3}
+
 
 def ranking_data(m=240, n=5, n_queries=24, outputs=None, seed=0):
     """X away from zero, graded y with ties, sorted qid."""

@@ -22,8 +22,7 @@ from distributed.comm.tcp import TCP
 import rankwise
 from benchmarks.speed.harness import print_machine
 from rankwise.dask import RankRLS, RankSVM, local_cluster
-from rankwise.dask.cluster import Cluster
-from rankwise.dask.equations import added
+from rankwise.dask.cluster import Cluster, added
 
 N_FEATURES = 50
 ROWS = 250_000
@@ -72,9 +71,9 @@ def measure(name: str, model, millions: int, workers: int) -> dict:
     trips = []
     original = Cluster.reduce
 
-    def reduce(self, *arguments):
+    def reduce(self, *arguments, **options):
         trips.append(1)
-        return original(self, *arguments)
+        return original(self, *arguments, **options)
 
     with local_cluster(workers, silence_logs=50) as cluster, Client(cluster) as client:
         count_bytes()

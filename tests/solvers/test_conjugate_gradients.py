@@ -9,13 +9,13 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import RankRLS
-from rankwise.spaces.space import Features
-from tests.problems import quadratic_of, scored
 from rankwise.solvers.conjugate_gradients import (
     ConjugateGradientSolver,
     NormalEquations,
     conjugate_steps,
 )
+from rankwise.spaces.space import Features
+from tests.problems import quadratic_of, scored
 
 
 class DenseSystem:

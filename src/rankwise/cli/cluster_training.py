@@ -17,7 +17,7 @@ from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import Fit, SearchPath, set_coefficients
+from rankwise.workflow.search import Fit, SearchPath
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 from rankwise.workflow.training import interruptions_raised
 
@@ -50,7 +50,7 @@ def train_on_cluster(
         with interruptions_raised(), working(what) as report, _progress(report, what):
             fit = _fitted(recipe, data)
     n = fit.model.n_features_in_
-    items, queries = fit.model._trained_on
+    items, queries = fit.model.trained_on
     summary = f"{items:,} items" + ("" if queries is None else f" in {queries:,} queries")
     summary += f", {n} features"
     counts = {"items": items, "queries": queries, "features": n}
@@ -140,7 +140,7 @@ def _progress(report: Any, what: str) -> Iterator[None]:
 def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
     """Lazy data with whole queries in each partition, and the features and columns of a table."""
     from rankwise.dask import partition_by_query, read_letor, read_table
-    from rankwise.dask.reading import TABLES, files_of
+    from rankwise.dask.lazy_readers import TABLES, files_of
 
     if path == "-":
         raise Mistake("a cluster reads files, not standard input.")
@@ -176,6 +176,6 @@ def _fitted(recipe: Recipe, data: Any) -> Fit:
     model = estimator(float(alphas[-1]), **options).fit(data.X, data.y, qid=data.qid)
     table = model.leave_query_out_scores(alphas)
     best = float(alphas[largest_of_best(alphas, table["score"])])
-    set_coefficients(model.set_params(alpha=best), model.path([best])[0])
+    model.set_alpha(best)
     scores = (table["score"], table["score_se"])
     return Fit(model, SearchPath("alpha", alphas, *scores, best, "leave-query-out"), found)

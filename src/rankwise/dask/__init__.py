@@ -6,8 +6,8 @@
     client = Client("tcp://scheduler:8786")
     model = RankRLS(alpha=1.0).fit(X, y, qid=qid)      # Dask arrays, frames or delayed partitions
 
-Work goes to the current `distributed.Client`, with its security settings, or to Dask's own
-scheduler where there is none. Nothing here listens, but for `local_cluster`, on loopback.
+Work goes to the current `distributed.Client`, with its security settings. If there is none, it goes
+to Dask's own scheduler. Only `local_cluster` listens for connections, on loopback.
 """
 
 try:
@@ -18,11 +18,11 @@ except ImportError as error:
         f"rankwise.dask needs Dask ({error}): install it with pip install 'rankwise[dask]'."
     ) from error
 
-from rankwise.dask.arranging import partition_by_query
 from rankwise.dask.cluster import local_cluster
+from rankwise.dask.lazy_readers import read_letor, read_table
+from rankwise.dask.query_partitioning import partition_by_query
 from rankwise.dask.rank_rls import RankRLS
 from rankwise.dask.rank_svm import RankSVM
-from rankwise.dask.reading import read_letor, read_table
 from rankwise.exceptions import ClusterLost, SplitQuery
 
 __all__ = [

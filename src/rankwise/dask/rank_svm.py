@@ -9,16 +9,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from rankwise.dask.basis import reduced_space
-from rankwise.dask.blocks import Block, as_blocks, check_block
-from rankwise.dask.cluster import Cluster
-from rankwise.dask.collections import LazyRanker
-from rankwise.dask.equations import added, facts_only, merged
-from rankwise.dask.proof import Facts, Layout, refuse_no_preference, refuse_split, split_queries
-from rankwise.learners.rank_svm import PRECISIONS, check_svm_parameters
+from rankwise.dask.cluster import Cluster, added, joined
+from rankwise.dask.partition_layout import Facts, Layout, refuse_split, split_queries
+from rankwise.dask.partitioned_ranker import PartitionedRanker, gather_reduced_space
+from rankwise.dask.partitions import Block, as_blocks, check_block
 from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
-from rankwise.losses.hinge import Evaluation, NoPreference, Risk, risk_of_scores
+from rankwise.losses.losses_by_name import hinge_risks, is_smooth
+from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.numerics.products import Products
+from rankwise.spaces.nystrom_map import NystromMap
+from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
+from rankwise.supervision.supervision import refuse_no_preference
 from rankwise.validation import check_positive
 
 TOO_LARGE = (
@@ -29,158 +30,160 @@ TOO_LARGE = (
 )
 
 
-class RankSVM(LazyRanker, LocalRankSVM):
+class RankSVM(PartitionedRanker, LocalRankSVM):
     """rankwise.RankSVM fitted on Dask arrays, frames or lists of delayed partitions.
 
-    The same objective, arguments, solvers and certificate: the client runs the bundle or Newton
-    method in n variables; every evaluation of the risk, and every Hessian product, is one round
-    trip in which w goes out and one vector of n + 1 numbers comes back from each partition, added
-    in a fixed order. Partitions are kept on the workers until the fit ends, with what the counting
-    of their pairs needs, about 60 bytes an item and output.
+    The objective, the arguments, the solvers and the certificate are the same. The client runs the
+    bundle or Newton method in n variables. Every evaluation of the risk, and every product with its
+    Hessian, is one round trip: w goes out, and one vector of n + 1 numbers comes back from each
+    partition; the vectors are added in a fixed order. The workers keep the partitions until the
+    fit ends, and what they need to count pairs, about 60 bytes per item and output.
 
-    A query must lie within one partition, and the fit proves it. Kernels need basis=, whose rows
-    are sent to every worker. Attributes as in rankwise.RankSVM.
+    A query must lie within one partition, and the fit checks that. Kernels need basis=, whose rows
+    are sent to every worker. The attributes are those of rankwise.RankSVM.
     """
 
     _local_class = LocalRankSVM
 
     def fit(self, X, y=None, *, qid=None, preferences=None):
-        """Learn from scores y, cut into partitions as X is. Ctrl-C ends the fit with the best
-        model so far."""
-        check_svm_parameters(self)
+        """Learn from scores y, which are cut into partitions as X is. Ctrl-C ends the fit with the
+        best model so far."""
+        self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
-        self._refuse_exact_kernel()
-        if preferences is not None:
-            raise ValueError(
-                "preferences name rows across partitions: rankwise.dask.RankSVM learns from "
-                "scores y. rankwise.RankSVM takes preferences."
-            )
+        self._refuse_on_partitions(preferences)
         blocks, cluster = as_blocks(X, y, qid), Cluster()
-        space = None
+        reduced: ReducedSpace | None = None
         if self.basis is not None:
-            layout = Layout(cluster.reduce(blocks, facts_only, merged).facts)
-            space = reduced_space(self, cluster, blocks, layout)
-        kernel_map = None if space is None else space.map
-        parts = cluster.persist(blocks, _prepare, self.loss, kernel_map)
-        reports = cluster.reduce(parts, _report, _joined)
-        layout = Layout([facts for facts, _, _ in reports])
-        if qid is None and len(layout.filled) > 1:
+            layout = Layout.of(blocks, cluster)
+            reduced = gather_reduced_space(self, cluster, blocks, layout)
+        inputs = (None, self.precisions) if reduced is None else (reduced.map, np.float64)
+        parts = cluster.persist(blocks, Prepared.of, self.loss, *inputs)
+        facts, weights, widths = cluster.reduce(parts, Prepared.report, (joined, added, joined))
+        layout = Layout(facts)
+        if qid is None and layout.n_filled > 1:
             raise ValueError(
-                f"without qid all items are one query, which spans {len(layout.filled)} "
-                f"partitions. {TOO_LARGE}"
+                f"without qid all items are one query, which spans {layout.n_filled} partitions. "
+                f"{TOO_LARGE}"
             )
-        if qid is not None:
-            way_out = ". Where it fits none: " + TOO_LARGE.removesuffix(".")
-            refuse_split(split_queries(layout, blocks, cluster), way_out)
-        counted = np.sum([number for _, number, _ in reports], axis=0)
-        refuse_no_preference(counted > 0, layout)
-        layout.describe(self)
-        self._has_queries = qid is not None
-        dimensions = max(width for _, _, width in reports)
-        risks: list[Risk] = [
-            RemoteRisk(cluster, parts, j, dimensions, int(counted[j]))
-            for j in range(layout.n_outputs)
-        ]
-        identity = sparse.eye_array(dimensions, format="csr")
-        self._set_solutions(space, self._minimise(identity, risks, alpha), layout.single)
+        way_out = ". If it fits none: " + TOO_LARGE.removesuffix(".")
+        refuse_split(split_queries(layout, blocks, cluster), way_out)
+        refuse_no_preference(weights[0] > 0, layout.n_items, layout.n_queries)
+        self._set_layout(layout, qid)
+        n, kind = max(widths), SmoothRemoteRisk if is_smooth(self.loss) else RemoteRisk
+        risks = [kind(cluster, parts, j, n, float(weight)) for j, weight in enumerate(weights[0])]
+        identity = sparse.eye_array(n, format="csr")
+        space: Space = reduced or LinearSpace(identity, may_be_dual=False)
+        limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        starts = self._starts(n, len(risks))
+        solutions = self._minimise(
+            self._solver_class(), identity, risks, alpha, starts=starts, **limits
+        )
+        self._keep_for_warm_start(solutions)
+        self._set_solutions(space, solutions, layout.single)
         return self
 
 
-class RemoteRisk:
-    """R(Φ w) as a function of w: for the solvers, Φ is the identity and the items are features."""
+class RemoteRisk(Risk):
+    """R(Φ w) as a function of w: for the solvers Φ is the identity, and the items are features."""
 
-    def __init__(self, cluster: Cluster, parts: list, output: int, n: int, n_counted: int):
+    def __init__(self, cluster: Cluster, parts: list, output: int, n: int, total_weight: float):
         self.n_items = n
         self._cluster, self._parts, self._output = cluster, parts, output
-        self._n_counted = n_counted
+        self._total_weight = total_weight
 
     def at(self, w: np.ndarray) -> Evaluation:
-        value, slope = self._sum(_evaluate, w)
+        value, slope = self._mean(Prepared.evaluate, w)
         return Evaluation(max(0.0, float(value[0])), slope, partial(self._curvature, w))
 
     def _curvature(self, w: np.ndarray, v: np.ndarray) -> np.ndarray:
-        return self._sum(_bend, w, v)[0]
+        return self._mean(Prepared.bend, w, v)[0]
 
-    def _sum(self, task, *shared) -> list[np.ndarray]:
+    def _mean(self, task: Any, *shared) -> list[np.ndarray]:
         total = self._cluster.reduce(self._parts, task, added, self._output, *shared)
-        return [each / self._n_counted for each in total]
+        return [each / self._total_weight for each in total]
+
+
+class SmoothRemoteRisk(RemoteRisk):
+    """The same for a smooth loss."""
+
+    offers = SMOOTH
 
 
 @dataclass
 class Prepared:
-    """A partition as it stays on its worker."""
+    """A partition as it stays on its worker; its methods are the tasks of the round trips."""
 
     facts: Facts
     products: Any = None
+    """The two products with Φ; None for an empty partition."""
     risks: list[Any] = field(default_factory=list)
-    n_counted: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+    """The risk of each output; None if the partition has no pair to learn from."""
     n_bytes: int = 0
 
-    def evaluated(self, output: int, w: np.ndarray) -> Evaluation:
-        """The risk of the predictions Φ w; the last one is remembered for its curvature."""
+    @classmethod
+    def of(
+        cls, block: Block, number: int, loss: str, kernel_map: NystromMap | None, precisions: Any
+    ) -> Prepared:
+        items = check_block(block, number, precisions)
+        facts = Facts.of(block, items, number)
+        if items is None:
+            return cls(facts)
+        phi: Any = items.X if kernel_map is None else kernel_map.embed(items.X)
+        risks: list[Any] = []
+        for j in range(items.supervision.n_outputs):
+            try:
+                risks += hinge_risks(loss, items.supervision.select_outputs(np.array([j])))
+            except NoPreference:
+                risks.append(None)
+        size = phi.data.nbytes + phi.indices.nbytes if sparse.issparse(phi) else phi.nbytes
+        return cls(facts, Products(phi), risks, size + 60 * items.supervision.Y.size)
+
+    @property
+    def shares(self) -> list[float]:
+        """The weight of this partition in the risk of each output."""
+        return [0.0 if risk is None else risk.total_weight for risk in self.risks]
+
+    def report(self, number: int) -> tuple[list[Facts], list[np.ndarray] | None, list[int]]:
+        """The facts of the partition, its shares in the risks, and its number of features."""
+        if self.products is None:
+            return [self.facts], None, []
+        return [self.facts], [np.array(self.shares)], [self.products.shape[1]]
+
+    def evaluate(self, number: int, output: int, w: np.ndarray) -> list[np.ndarray] | None:
+        """[value of the risk, subgradient in w] times the share; None without a pair."""
+        evaluation = self._evaluation(output, w)
+        if evaluation is None:
+            return None
+        with np.errstate(over="ignore", invalid="ignore"):
+            value, slope = evaluation.value, self.products.pullback(evaluation.gradient)
+            return [each * self.shares[output] for each in (np.array([value]), slope)]
+
+    def bend(
+        self, number: int, output: int, w: np.ndarray, v: np.ndarray
+    ) -> list[np.ndarray] | None:
+        """[Φᵀ ∇²R Φ v] at the predictions of w, times the share; None without a pair."""
+        evaluation = self._evaluation(output, w)
+        if evaluation is None:
+            return None
+        assert evaluation.curvature is not None
+        with np.errstate(over="ignore", invalid="ignore"):
+            bent = evaluation.curvature(self.products.scores(v))
+            return [self.shares[output] * self.products.pullback(bent)]
+
+    def _evaluation(self, output: int, w: np.ndarray) -> Evaluation | None:
+        """The risk of the predictions Φ w. The last one is kept, because its curvature is next."""
+        if self.products is None or self.risks[output] is None:
+            return None
         last = vars(self).get("_last")
         if last is not None and last[0] == output and np.array_equal(last[1], w):
             return last[2]
-        found = self.risks[output].at(self.products.scores(w))
-        self._last = (output, w, found)
-        return found
+        with np.errstate(over="ignore", invalid="ignore"):
+            evaluation = self.risks[output].at(self.products.scores(w))
+        self._last = (output, w, evaluation)
+        return evaluation
 
-    def counts(self, output: int) -> bool:
-        return self.products is not None and self.risks[output] is not None
-
-    def __getstate__(self):
+    def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_last"}
 
     def __sizeof__(self) -> int:
         return self.n_bytes
-
-
-def _prepare(block: Block, number: int, loss: str, kernel_map) -> Prepared:
-    items = check_block(block, number, PRECISIONS if kernel_map is None else np.float64)
-    facts = Facts.of(block, items, number)
-    if items is None:
-        return Prepared(facts)
-    phi = items.X if kernel_map is None else kernel_map._embed(items.X)
-    m, k = items.Y.shape
-    risks: list[Any] = []
-    n_counted = np.zeros(k, dtype=np.int64)
-    for j in range(k):
-        try:
-            risk: Any = risk_of_scores(np.ascontiguousarray(items.Y[:, j]), items.queries, loss)
-        except NoPreference:
-            risks.append(None)
-            continue
-        risks.append(risk)
-        n_counted[j] = np.count_nonzero(risk._scores.pairs)
-    size = phi.data.nbytes + phi.indices.nbytes if sparse.issparse(phi) else phi.nbytes
-    return Prepared(facts, Products(phi), risks, n_counted, size + 60 * m * k)
-
-
-def _report(part: Prepared, number: int) -> list[tuple[Facts, np.ndarray, int]]:
-    if part.products is None:
-        return [(part.facts, np.zeros(1, dtype=np.int64), 0)]
-    return [(part.facts, part.n_counted, part.products.shape[1])]
-
-
-def _joined(lists: list[list]) -> list:
-    return [each for some in lists for each in some]
-
-
-def _evaluate(part: Prepared, number: int, output: int, w: np.ndarray):
-    """[Σ over queries of their mean loss, and its subgradient in w]; None without a pair."""
-    if not part.counts(output):
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        found = part.evaluated(output, w)
-        share = float(part.n_counted[output])
-        return [np.array([share * found.value]), share * part.products.pullback(found.gradient)]
-
-
-def _bend(part: Prepared, number: int, output: int, w: np.ndarray, v: np.ndarray):
-    """[Φᵀ ∇²R Φ v] at the predictions of w."""
-    if not part.counts(output):
-        return None
-    with np.errstate(over="ignore", invalid="ignore"):
-        curvature: Any = part.evaluated(output, w).curvature
-        bent = curvature(part.products.scores(v))
-        return [float(part.n_counted[output]) * part.products.pullback(bent)]

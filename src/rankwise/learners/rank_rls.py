@@ -167,10 +167,10 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         self._single_output = single
         self.n_iter_ = 1
         solution = np.empty((X.shape[1], k))
-        columns = [np.arange(k)] if len(G) == 1 else list(np.arange(k)[:, None])
-        for gram, c in zip(G, columns):
+        for gram, columns in zip(G, loss.equation_groups(k)):
             regularised = gram + self.alpha * np.eye(X.shape[1])
-            solution[:, c] = scipy.linalg.solve(regularised, moments[:, c], assume_a="pos")
+            solved = scipy.linalg.solve(regularised, moments[:, columns], assume_a="pos")
+            solution[:, columns] = solved
         self._set_model(LinearSpace(X, may_be_dual=False), solution, single)
         return self
 

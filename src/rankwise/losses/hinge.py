@@ -11,7 +11,11 @@ from rankwise.supervision.supervision import ComparedItems
 
 
 class ScoreRisk(Risk):
-    """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j."""
+    """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j.
+
+    The mean divides by `total_weight`, the number of those queries. The risk of several sets of
+    queries is therefore the mean of their risks, weighted by `total_weight`.
+    """
 
     def __init__(self, y: np.ndarray, queries: Queries):
         self.n_items = len(y)
@@ -23,8 +27,8 @@ class ScoreRisk(Risk):
                 f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
                 "learn an order from."
             )
-        n_counted = np.count_nonzero(pairs)
-        weight = np.where(pairs > 0, 1.0 / (n_counted * np.maximum(pairs, 1.0)), 0.0)
+        self.total_weight = float(np.count_nonzero(pairs))
+        weight = np.where(pairs > 0, 1.0 / (self.total_weight * np.maximum(pairs, 1.0)), 0.0)
         self._weight = weight[0] if len(queries) == 1 else weight[queries.codes]
 
     def _weighted_sum(self, counts: np.ndarray) -> float:

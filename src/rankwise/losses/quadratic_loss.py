@@ -114,7 +114,14 @@ class QuadraticLoss(ABC):
 
         By default every output is on its own, unless all outputs always share.
         """
-        columns = np.arange(supervision.n_outputs)
+        return self.equation_groups(supervision.n_outputs)
+
+    def equation_groups(self, n_outputs: int) -> list[np.ndarray]:
+        """Columns of outputs that share XᵀLX whatever their scores, so that sums over data add up.
+
+        All outputs if they always share a Laplacian, otherwise every output on its own.
+        """
+        columns = np.arange(n_outputs)
         return [columns] if self.outputs_always_share else list(columns[:, None])
 
     @abstractmethod
@@ -131,15 +138,13 @@ class QuadraticLoss(ABC):
     def normal_equations(
         self, X: Matrix, supervision: Supervision
     ) -> tuple[list[np.ndarray], np.ndarray]:
-        """XᵀLX, one if all outputs always share a Laplacian and otherwise one per output, and Xᵀb.
+        """XᵀLX for each of `equation_groups`, and Xᵀb.
 
         Sums over whole queries add up, so these are what a stream of queries keeps.
         """
-        columns = np.arange(supervision.n_outputs)
-        groups = [columns] if self.outputs_always_share else list(columns[:, None])
         sums = []
-        for group in groups:
-            quadratic = self.quadratic(supervision.select_outputs(group))
+        for columns in self.equation_groups(supervision.n_outputs):
+            quadratic = self.quadratic(supervision.select_outputs(columns))
             sums.append(quadratic.laplacian.gram(X, quadratic.target))
         return [G for G, _ in sums], np.hstack([moments for _, moments in sums])
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from copy import copy
 from functools import cached_property
 
 import numpy as np
@@ -161,18 +162,22 @@ class PrimalSpectrum(Spectrum):
         self._decompose(G, moments)
 
     @classmethod
-    def of_sums(
-        cls,
-        G: np.ndarray,
-        moments: np.ndarray,
-        F: Matrix | None = None,
-        quadratic: Quadratic | None = None,
-    ) -> PrimalSpectrum:
-        """From FᵀLF and Fᵀb of all items; F holds whole queries of them, all of them, or none."""
+    def of_sums(cls, G: np.ndarray, moments: np.ndarray) -> PrimalSpectrum:
+        """From G = FᵀLF and Fᵀb alone, O(n³). P, B and beta need `with_items`."""
         spectrum = cls.__new__(cls)
-        spectrum.F, spectrum.quadratic = F, quadratic  # type: ignore[assignment]
         spectrum.offset = spectrum.centre = None
         spectrum._decompose(G, moments)
+        return spectrum
+
+    def with_items(self, F: Matrix, quadratic: Quadratic) -> PrimalSpectrum:
+        """The same decomposition, with P, B and beta of the items F: whole queries of the problem.
+
+        O(1); nothing is decomposed again.
+        """
+        spectrum = copy(self)
+        for name in ("P", "B", "beta"):
+            vars(spectrum).pop(name, None)
+        spectrum.F, spectrum.quadratic = F, quadratic
         return spectrum
 
     def _decompose(self, G: np.ndarray, moments: np.ndarray) -> None:

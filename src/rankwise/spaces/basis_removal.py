@@ -23,6 +23,7 @@ class BasisRemoval:
     """
 
     items: np.ndarray
+    """The row of each basis item, −1 if it is not among the items of the matrix."""
     normals: np.ndarray
     redundancy: np.ndarray | None
     values: np.ndarray | None = None
@@ -43,6 +44,12 @@ class BasisRemoval:
         if not z.shape[1]:
             return None, 0.0
         return normals @ z, values if self.values is None else z.T @ values
+
+    def seen_from(self, rows: np.ndarray) -> BasisRemoval:
+        """The same removal for the items `rows` alone, in ascending order."""
+        items = np.minimum(np.searchsorted(rows, self.items), len(rows) - 1)
+        items = np.where(rows[items] == self.items, items, -1)
+        return BasisRemoval(items, self.normals, self.redundancy)
 
     def basis_number(self, n_items: int) -> np.ndarray:
         """(m,) the number of each item in the basis, −1 for items outside."""

@@ -41,7 +41,7 @@ class ItemMatrix(ABC):
         """(m,) whether removing the item also changes the space."""
         marked = np.zeros(self.n_items, dtype=bool)
         if self.removal is not None:
-            marked[self.removal.items] = True
+            marked[self.removal.items[self.removal.items >= 0]] = True
         return marked
 
     def constraints_without(

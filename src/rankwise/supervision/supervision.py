@@ -77,19 +77,28 @@ class ScoredItems(Supervision):
         pairs = pairs_within(self.queries)
         return pairs, self.Y[pairs[:, 0]] - self.Y[pairs[:, 1]]
 
-    def check(self) -> None:
+    def prefers(self) -> np.ndarray:
+        """(k,) whether some pair of a query has different scores and positive weights."""
         order, starts = self.queries.order, self.queries.starts[:-1]
-        for j, y in enumerate(self.Y.T):
-            counted = self.weight[order] > 0
-            low = np.minimum.reduceat(np.where(counted, y[order], np.inf), starts)
-            high = np.maximum.reduceat(np.where(counted, y[order], -np.inf), starts)
-            if not np.any(low < high):
-                column = f" in column {j}" if self.Y.shape[1] > 1 else ""
-                raise ValueError(
-                    f"y holds no single preference{column}: within every query all items "
-                    f"(n_samples = {len(y)}, {len(starts)} queries) have the same score or no "
-                    "weight, so there is nothing to learn an order from."
-                )
+        Y, counted = self.Y[order], self.weight[order, None] > 0
+        low = np.minimum.reduceat(np.where(counted, Y, np.inf), starts)
+        high = np.maximum.reduceat(np.where(counted, Y, -np.inf), starts)
+        return np.any(low < high, axis=0)
+
+    def check(self) -> None:
+        refuse_no_preference(self.prefers(), self.n_items, len(self.queries))
+
+
+def refuse_no_preference(prefers: np.ndarray, n_items: int, n_queries: int) -> None:
+    """A ValueError that names the first output for which `prefers` (k,) is false."""
+    if prefers.all():
+        return
+    column = f" in column {int(np.argmin(prefers))}" if len(prefers) > 1 else ""
+    raise ValueError(
+        f"y holds no single preference{column}: within every query all items (n_samples = "
+        f"{n_items}, {n_queries} queries) have the same score or no weight, so there is nothing "
+        "to learn an order from."
+    )
 
 
 class ComparedItems(Supervision):

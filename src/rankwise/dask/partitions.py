@@ -11,25 +11,32 @@ import dask
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
+import pandas as pd
 from dask.delayed import Delayed, delayed
 from distributed import Future
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
+from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.queries import Queries
+from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_scores, check_weights, refuse_non_finite
 
-Frame = (dd.DataFrame, dd.Series)
+FRAMES = (dd.DataFrame, dd.Series)
 
 
 @dataclass
 class Block:
-    """What a user handed over for one partition, unchecked."""
+    """One partition as the user gave it, unchecked."""
 
     X: Any
     y: Any = None
     qid: Any = None
     weight: Any = None
+
+    @property
+    def n_items(self) -> int:
+        return int(self.X.shape[0])
 
     def __sizeof__(self) -> int:
         return sum(_n_bytes(part) for part in (self.X, self.y, self.qid, self.weight))
@@ -37,32 +44,40 @@ class Block:
 
 @dataclass
 class Items:
-    """The same rows, checked: X float or CSR, Y (m, k), queries, weights."""
+    """The same rows, checked, or some of them."""
 
-    X: Any
-    Y: np.ndarray
+    X: Matrix
+    supervision: ScoredItems
     single: bool
-    queries: Queries
-    weight: np.ndarray
+    """Whether y has no axis of outputs."""
+    rows: np.ndarray
+    """The row of each item in its partition, in ascending order."""
+
+    @property
+    def n_items(self) -> int:
+        return len(self.rows)
+
+    def take(self, rows: np.ndarray) -> Items:
+        return Items(self.X[rows], self.supervision.take(rows), self.single, self.rows[rows])
 
 
-def is_lazy(X) -> bool:
+def is_lazy(X: Any) -> bool:
     """Whether X comes in partitions: a Dask collection, or a list of blocks."""
-    return isinstance(X, (da.Array, *Frame)) or _is_partitions(X, least_dimensions=2)
+    return isinstance(X, (da.Array, *FRAMES)) or _is_partitions(X, least_dimensions=2)
 
 
 def as_blocks(X, y=None, qid=None, sample_weight=None) -> list[Delayed]:
-    """One delayed Block a partition of X. A plain matrix is a single partition."""
+    """One delayed Block for each partition of X. A plain matrix is a single partition."""
     make = delayed(Block, pure=False, traverse=False)
     return [make(*parts) for parts in zip(*as_columns(X, y, qid, sample_weight))]
 
 
 def as_columns(X, y=None, qid=None, sample_weight=None) -> list[list]:
-    """The partitions of X, y, qid and sample_weight, cut alike; None for what is not given."""
+    """The partitions of X, y, qid and sample_weight, cut alike; lists of None for missing ones."""
     if isinstance(X, da.Array):
-        X = _whole_rows(X)
+        X = with_whole_rows(X)
     y, qid, sample_weight = (
-        _like(values, name, X)
+        _cut_like(values, name, X)
         for name, values in (("y", y), ("qid", qid), ("sample_weight", sample_weight))
     )
     columns = _partitions_of(X, y, qid, sample_weight)
@@ -78,30 +93,31 @@ def as_columns(X, y=None, qid=None, sample_weight=None) -> list[list]:
     return columns
 
 
-def _whole_rows(X: da.Array) -> da.Array:
+def with_whole_rows(X: da.Array) -> da.Array:
+    """X, cut between rows only."""
     if X.ndim != 2:
         raise ValueError(f"Expected 2D array, got X with {X.ndim} dimensions instead.")
     return X.rechunk({1: -1}) if X.numblocks[1] > 1 else X
 
 
-def _like(values, name: str, X):
-    """values cut into partitions as X is, wherever that needs no look at the data."""
-    known = isinstance(X, da.Array) and not np.isnan(X.chunks[0]).any()
-    if values is None or isinstance(values, Frame) or _is_partitions(values):
+def _cut_like(values: Any, name: str, X: Any) -> Any:
+    """`values`, cut into the partitions of X if that is possible without reading the data."""
+    is_known = isinstance(X, da.Array) and not np.isnan(X.chunks[0]).any()
+    if values is None or isinstance(values, FRAMES) or _is_partitions(values):
         return values
     if name == "sample_weight" and isinstance(values, numbers.Real):
         return values
     if not isinstance(values, da.Array):
         if not is_lazy(X):
             return values
-        if not known:
+        if not is_known:
             raise ValueError(
-                f"{name} must be a Dask collection or a list of partitions, as X is, for the "
-                "sizes of X's partitions are not known."
+                f"{name} must be a Dask collection or a list of partitions like X, because the "
+                "sizes of the partitions of X are not known."
             )
         values = np.asarray(values)
         values = da.from_array(values, chunks=(-1,) * values.ndim)
-    if known and not np.isnan(values.chunks[0]).any():
+    if is_known and not np.isnan(values.chunks[0]).any():
         if values.shape[0] != X.shape[0]:
             rows = f"X has {X.shape[0]}, {name} has {values.shape[0]}"
             raise ValueError(f"X and {name} must have as many rows: {rows}.")
@@ -109,8 +125,11 @@ def _like(values, name: str, X):
     return values
 
 
-def _partitions_of(X, *others) -> list[list]:
-    """A list of partitions for each; arrays are optimised together, so shared reads stay shared."""
+def _partitions_of(X: Any, *others) -> list[list]:
+    """A list of partitions for each argument.
+
+    Arrays are optimised together, so that a file which several of them come from is read once.
+    """
     given = [X, *others]
     arrays = [i for i, values in enumerate(given) if isinstance(values, da.Array)]
     for i, array in zip(arrays, dask.optimize(*(given[i] for i in arrays))):
@@ -119,9 +138,9 @@ def _partitions_of(X, *others) -> list[list]:
     return [first, *(_as_list(values, len(first)) for values in given[1:])]
 
 
-def _as_list(values, count: int = 1) -> list:
-    if isinstance(values, Frame):
-        # optimised one by one, columns of the same files could be cut differently
+def _as_list(values: Any, count: int = 1) -> list:
+    if isinstance(values, FRAMES):
+        # If they were optimised one by one, columns of the same files could be cut differently.
         return values.to_delayed(optimize_graph=False)
     if _is_partitions(values):
         return list(values)
@@ -130,7 +149,7 @@ def _as_list(values, count: int = 1) -> list:
     return [values]
 
 
-def _is_partitions(values, least_dimensions: int = 1) -> bool:
+def _is_partitions(values: Any, least_dimensions: int = 1) -> bool:
     if not isinstance(values, list | tuple) or not len(values):
         return False
     return all(
@@ -139,7 +158,7 @@ def _is_partitions(values, least_dimensions: int = 1) -> bool:
     )
 
 
-def _n_bytes(part) -> int:
+def _n_bytes(part: Any) -> int:
     if sparse.issparse(part):
         return part.data.nbytes + part.indices.nbytes + part.indptr.nbytes
     if hasattr(part, "memory_usage"):
@@ -148,28 +167,23 @@ def _n_bytes(part) -> int:
     return int(getattr(part, "nbytes", sys.getsizeof(part)))
 
 
-def names_of(X) -> tuple[str, ...] | None:
-    """Column names, where X is a frame whose names are all strings."""
-    names = getattr(X, "columns", None)
-    if names is None or not all(isinstance(name, str) for name in names):
-        return None
-    return tuple(names)
+def stacked(parts: list) -> Any:
+    """The rows of several pieces of one kind, one below the other."""
+    first = parts[0]
+    if any(sparse.issparse(part) for part in parts):
+        return sparse.vstack(parts, format="csr")
+    if hasattr(first, "iloc"):
+        return pd.concat(parts)
+    if type(first).__module__.startswith("polars"):
+        import polars
+
+        return polars.concat(parts)
+    return np.concatenate(parts)
 
 
-def rows_of(X) -> int:
-    return int(X.shape[0])
-
-
-def check_rows(X, dtype):
-    """X of one partition, as rankwise.validation.check_items would have it."""
-    X = check_array(
-        X,
-        accept_sparse="csr",
-        dtype=dtype,
-        ensure_all_finite=False,
-        ensure_min_samples=0,
-        ensure_min_features=0,
-    )
+def check_rows(X: Any, dtype: Any = np.float64) -> Matrix:
+    """X of one partition, checked as rankwise.validation.check_items does."""
+    X = check_array(X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False)
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -177,24 +191,21 @@ def check_rows(X, dtype):
     return X
 
 
-def check_block(block: Block, number: int, dtype=np.float64) -> Items | None:
-    """None for an empty partition; an error names the partition."""
+def check_block(block: Block, number: int, dtype: Any = np.float64) -> Items | None:
+    """The checked items, or None for an empty partition; an error names the partition."""
     try:
-        m = rows_of(block.X)
+        m = block.n_items
         if not m:
             _refuse_more_rows(block)
             return None
-        X = check_rows(block.X, dtype)
-        Y = check_scores(block.y, m)
+        X, Y = check_rows(block.X, dtype), check_scores(block.y, m)
+        weight: Any = np.ones(m) if block.weight is None else np.zeros(m)
+        if block.weight is not None and np.any(block.weight):
+            # check_weights refuses zeros alone, which one partition of many may hold.
+            weight = check_weights(block.weight, m)
         queries = Queries.from_labels(block.qid, m)
-        weight = block.weight
-        if weight is None:
-            weight = np.ones(m)
-        elif np.any(weight):
-            weight = check_weights(weight, m)
-        else:
-            weight = np.zeros(m)
-        return Items(X, Y.reshape(m, -1), Y.ndim == 1, queries, weight)
+        supervision = ScoredItems(Y.reshape(m, -1), queries, weight)
+        return Items(X, supervision, Y.ndim == 1, np.arange(m))
     except ValueError as error:
         raise type(error)(f"partition {number}: {error}") from error
 

@@ -1,4 +1,4 @@
-"""64-bit hashes of query labels, the same in every process and for every type of equal labels."""
+"""64-bit hashes of query labels. They agree between processes, and for equal labels of any type."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ EXACT_INTEGERS = 2.0**63
 
 
 def label_hashes(labels: np.ndarray) -> np.ndarray:
-    """(q,) uint64; 1, 1.0, True and numpy's ones hash alike, as they compare equal."""
+    """(q,) uint64; 1, 1.0, True and the ones of NumPy are equal, so their hashes are equal."""
     labels = np.asarray(labels)
     kind = labels.dtype.kind
     if kind in "iub":
@@ -29,7 +29,7 @@ def label_hashes(labels: np.ndarray) -> np.ndarray:
     return np.array([_object_hash(label) for label in labels], dtype=np.uint64)
 
 
-def _object_hash(label) -> np.uint64:
+def _object_hash(label: object) -> np.uint64:
     if isinstance(label, str | bytes):
         return hash_array(np.array([label], dtype=object), categorize=False)[0]
     if isinstance(label, bool | np.bool_ | numbers.Integral):
@@ -42,7 +42,7 @@ def _object_hash(label) -> np.uint64:
 
 
 def _mixed(values: np.ndarray) -> np.ndarray:
-    """The finaliser of splitmix64: neighbouring numbers fall far apart."""
+    """The last step of splitmix64, which sends neighbouring numbers far apart."""
     z = values.view(np.uint64).copy()
     z ^= z >> np.uint64(30)
     z *= np.uint64(0xBF58476D1CE4E5B9)

@@ -1,0 +1,116 @@
+"""What each partition adds to the normal equations XᵀLX and Xᵀb of a quadratic loss."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from scipy import sparse
+
+from rankwise.dask.partition_layout import Facts
+from rankwise.dask.partitions import Block, Items, check_block
+from rankwise.dask.spread_queries import SpreadQuery, Tally
+from rankwise.holdout.quadratic_problem import DECOMPOSABLE
+from rankwise.losses.pair_losses import PairLoss
+from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.spaces.nystrom_map import NystromMap
+
+Sums = list[np.ndarray]
+"""XᵀLX for each group of outputs that share it (`loss.equation_groups`), and last Xᵀb."""
+Spectra = list[tuple[np.ndarray, PrimalSpectrum]]
+"""Groups of outputs, each with the decomposition of its sums."""
+
+
+@dataclass
+class Plan:
+    """How a worker turns a block into its part of the problem."""
+
+    loss: PairLoss
+    map: NystromMap | None = None
+    spread: list = field(default_factory=list)
+    """The labels of the queries that lie in several partitions; [None] if there is no qid."""
+    sums_wide: bool = True
+    """Whether sparse blocks with many features are summed; if not, they report facts only."""
+
+    def features(self, X: Matrix) -> Matrix:
+        return X if self.map is None else self.map.embed(X)
+
+    def skips(self, n_features: int, is_sparse: bool) -> bool:
+        return is_sparse and n_features > DECOMPOSABLE and not self.sums_wide
+
+    def split(self, block: Block, items: Items | None) -> tuple[Items | None, list[Items | None]]:
+        """The items of the queries that are whole in this partition, and of each spread query.
+
+        None takes the place of items that are not there.
+        """
+        if items is None or not self.spread:
+            return items, [None] * len(self.spread)
+        if block.qid is None:
+            return None, [items]
+        queries = items.supervision.queries
+        codes = {label: code for code, label in enumerate(queries.labels)}
+        is_whole = np.ones(items.n_items, dtype=bool)
+        parts: list[Items | None] = []
+        for label in self.spread:
+            rows = np.sort(queries.members(codes[label])) if label in codes else None
+            if rows is not None:
+                is_whole[rows] = False
+            parts.append(None if rows is None else items.take(rows))
+        return items.take(np.flatnonzero(is_whole)) if is_whole.any() else None, parts
+
+    def decompose(self, sums: Sums) -> Spectra:
+        """O(n³) for each group of outputs."""
+        *grams, moments = sums
+        groups = self.loss.equation_groups(moments.shape[1])
+        return [(c, PrimalSpectrum.of_sums(G, moments[:, c])) for c, G in zip(groups, grams)]
+
+
+def tally(block: Block, number: int, plan: Plan) -> tuple[list[Facts], list[Tally | None]]:
+    """The facts of a partition, and a tally of the items of each spread query."""
+    items = check_block(block, number)
+    _, parts = plan.split(block, items)
+    keeps_ties = plan.loss.outputs_always_share
+    tallies = [
+        None if part is None else Tally.of(plan.features(part.X), part.supervision, keeps_ties)
+        for part in parts
+    ]
+    return [Facts.of(block, items, number)], tallies
+
+
+def equations(block: Block, number: int, plan: Plan, spread: Sequence[SpreadQuery] = ()) -> tuple:
+    """The facts of a partition; the sums of its whole queries, and [which outputs have a
+    preference in them]; the sums of its items of each spread query."""
+    items = check_block(block, number)
+    facts = [Facts.of(block, items, number)]
+    whole, parts = plan.split(block, items)
+    spread_sums = [
+        None if part is None else query.sums(plan.features(part.X), part.supervision)
+        for query, part in zip(spread, parts)
+    ]
+    if whole is None:
+        return facts, None, None, spread_sums
+    prefers = [whole.supervision.prefers()]
+    if plan.skips(whole.X.shape[1], sparse.issparse(whole.X)):
+        return facts, None, prefers, spread_sums
+    try:
+        with np.errstate(over="ignore", invalid="ignore"):
+            features = plan.features(whole.X)
+            grams, moments = plan.loss.normal_equations(features, whole.supervision)
+    except ValueError as error:
+        raise type(error)(f"partition {number}: {error}") from error
+    return facts, [*grams, moments], prefers, spread_sums
+
+
+def product(
+    block: Block, number: int, plan: Plan, columns: np.ndarray, W: np.ndarray | None
+) -> list[np.ndarray] | None:
+    """XᵀLX W of the outputs `columns`, for one step of conjugate gradients; Xᵀb if W is None."""
+    items = check_block(block, number)
+    if items is None:
+        return None
+    quadratic = plan.loss.quadratic(items.supervision.select_outputs(columns))
+    if W is None:
+        return [np.asarray(items.X.T @ quadratic.target.b)]
+    return [np.asarray(items.X.T @ quadratic.laplacian.apply(np.asarray(items.X @ W)))]

@@ -1,0 +1,174 @@
+"""A training set in partitions with a quadratic loss: its normal equations and their solutions."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from dask.delayed import Delayed
+from scipy import sparse
+
+from rankwise.dask.cluster import Cluster, added, joined
+from rankwise.dask.normal_equations import Plan, Spectra, Sums, equations, product, tally
+from rankwise.dask.partition_layout import Layout, refuse_split, split_queries
+from rankwise.dask.partitioned_ranker import gather_reduced_space
+from rankwise.dask.spread_queries import SpreadQuery, added_by_query, tallied
+from rankwise.exceptions import MissingRequirement
+from rankwise.holdout.protocol import Alphas
+from rankwise.holdout.quadratic_problem import DECOMPOSABLE
+from rankwise.learners.rank_rls import RankRLS
+from rankwise.losses.losses_by_name import quadratic_loss
+from rankwise.losses.pair_losses import TieFreeLoss
+from rankwise.numerics.memory import refuse_too_large
+from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.space import Features, ReducedSpace, Representation
+from rankwise.supervision.supervision import refuse_no_preference
+
+SPREAD = (
+    "; a query that is too large for any partition may stay spread if fit(..., spread=[label]) "
+    "names it"
+)
+
+
+class PartitionedProblem:
+    """The sums of one training set, and what is needed to pass over its data again.
+
+    The sums take one pass over the data. Spread queries need one pass more, and a reduced set two:
+    for the sizes of the partitions and for the rows of its basis. One eigendecomposition of the
+    sums, O(n³), then gives every alpha.
+    """
+
+    layout: Layout
+    spectra: Spectra | None = None
+    """None if conjugate gradients solve the problem."""
+    whole_sums: Sums | None = None
+
+    def __init__(self, model: RankRLS, blocks: list[Delayed], has_queries: bool, spread: list):
+        """`model` gives the parameters; `spread` lists labels of queries in several partitions."""
+        if spread and not has_queries:
+            raise ValueError("spread names queries: give qid.")
+        self.cluster, self.blocks, self.has_queries = Cluster(), blocks, has_queries
+        self.kernel = Kernel.of(model)
+        self.space: ReducedSpace | None = None
+        self._solver = model.solver
+        self._limits: dict[str, Any] = {"tol": model.tol, "max_iter": model.max_iter}
+        self._is_plain = self.kernel.is_linear and model.basis is None
+        if model.solver == "cg" and not self._is_plain:
+            raise MissingRequirement('solver="cg" requires a linear kernel without basis=.')
+        loss = quadratic_loss(model.loss, model.ties, model.query_weight)
+        self.plan = Plan(loss, spread=spread)
+        self.plan.sums_wide = model.solver == "spectral" or not self._is_plain
+        self.spread_sums: list[Sums] = []
+        self.n_iter = 1
+        if model.basis is not None:
+            self.layout = Layout.of(blocks, self.cluster)
+            self.space = gather_reduced_space(model, self.cluster, blocks, self.layout)
+            self.plan.map = self.space.map
+        if not has_queries and len(blocks) > 1:
+            self.plan.spread = [None]
+        if self.plan.spread and model.solver == "cg":
+            raise ValueError(
+                'solver="cg" needs whole queries in partitions: give qid, or use solver="spectral".'
+            )
+        if not self.plan.spread:
+            self._sum_whole_queries()
+        if self.plan.spread:
+            self._sum_spread_queries()
+
+    @property
+    def representation(self) -> Representation:
+        return Representation(self.kernel) if self.space is None else self.space.representation
+
+    def _sum_whole_queries(self) -> None:
+        """The sums of all partitions. If they hold a single query, only names it in plan.spread."""
+        facts, sums, prefers, _ = self._pass_over_data()
+        layout = self.layout = Layout(facts)
+        split = split_queries(layout, self.blocks, self.cluster)
+        if len(split) == layout.n_queries == 1:
+            self.plan.spread = list(split)
+            return
+        refuse_split(split, SPREAD)
+        refuse_no_preference(prefers[0], layout.n_items, layout.n_queries)
+        is_large = layout.is_sparse and min(layout.n_items, layout.n_features) > DECOMPOSABLE
+        if self._solver == "cg" or (self._solver == "auto" and self._is_plain and is_large):
+            return
+        if self.plan.skips(layout.n_features, layout.is_sparse):
+            self.plan.sums_wide = True
+            sums = self._pass_over_data()[1]
+        self._decompose(sums)
+
+    def _pass_over_data(self, spread: Sequence[SpreadQuery] = ()) -> tuple:
+        merges = (joined, added, added, added_by_query)
+        return self.cluster.reduce(self.blocks, equations, merges, self.plan, spread)
+
+    def _sum_spread_queries(self) -> None:
+        loss = self.plan.loss
+        if not isinstance(loss, TieFreeLoss):
+            raise ValueError(
+                f"{loss.name} needs all pairs of a query in one partition: bring each query into "
+                "one partition with partition_by_query, or use the magnitude or unit loss."
+            )
+        self.plan.sums_wide = True
+        facts, tallies = self.cluster.reduce(self.blocks, tally, (joined, tallied), self.plan)
+        for label, one_tally in zip(self.plan.spread, tallies):
+            if one_tally is None:
+                raise ValueError(f"spread names {label!r}, which is no label in qid.")
+        is_sparse = Layout(facts).is_sparse and self.plan.map is None
+        queries = [SpreadQuery(one_tally, loss, is_sparse) for one_tally in tallies]
+        facts, self.whole_sums, whole_prefers, parts = self._pass_over_data(queries)
+        layout = self.layout = Layout(facts)
+        split = split_queries(layout, self.blocks, self.cluster)
+        refuse_split({k: v for k, v in split.items() if k not in self.plan.spread}, SPREAD)
+        prefers = np.any([query.prefers for query in queries] + (whole_prefers or []), axis=0)
+        refuse_no_preference(prefers, layout.n_items, layout.n_queries)
+        self.spread_sums = [query.finish(sums) for query, sums in zip(queries, parts)]
+        self._decompose(added([self.whole_sums, *self.spread_sums]))
+
+    def _decompose(self, sums: Sums) -> None:
+        n = len(sums[-1])
+        refuse_too_large(n, n, "the matrix XᵀX", 'use solver="cg"')
+        self.spectra = self.plan.decompose(sums)
+
+    def path(self, alphas: Alphas) -> np.ndarray:
+        """(a, d, k) coefficients of the model for every alpha."""
+        if self.spectra is None:
+            return self._cg_path(alphas)
+        n = len(self.spectra[0][1].V)
+        solutions = np.empty((len(alphas), n, self.layout.n_outputs))
+        for columns, spectrum in self.spectra:
+            solutions[:, :, columns] = spectrum.path(alphas)
+        if self.space is None:
+            return solutions
+        return np.stack([self.space.to_model(solution) for solution in solutions])
+
+    def _cg_path(self, alphas: Alphas) -> np.ndarray:
+        """By conjugate gradients, one round trip per product; starts from the next larger alpha."""
+        k, n = self.layout.n_outputs, self.layout.n_features
+        weights = np.empty((len(alphas), n, k))
+        identity = Features(sparse.eye_array(n, format="csr"))
+        for columns in self.plan.loss.equation_groups(k):
+            quadratic: Any = _RemoteQuadratic(self, columns)
+            solver, start = ConjugateGradientSolver(identity, quadratic, **self._limits), None
+            for i in np.argsort(-np.asarray(alphas), kind="stable"):
+                solution = solver.solve(alphas[i], start=start)
+                weights[i][:, columns] = start = solution.w
+                self.n_iter = max(self.n_iter, solution.n_iter)
+        return weights
+
+
+class _RemoteQuadratic:
+    """wᵀ(XᵀLX)w − 2wᵀXᵀb for a solver that believes the n weights to be scores of n items."""
+
+    offers = frozenset({"quadratic"})
+
+    def __init__(self, problem: PartitionedProblem, columns: np.ndarray):
+        self._problem, self._columns = problem, columns
+        self.laplacian = self.target = self
+        self.b = self.apply(None)
+
+    def apply(self, w: np.ndarray | None) -> np.ndarray:
+        problem = self._problem
+        shared = (problem.plan, self._columns, w)
+        return problem.cluster.reduce(problem.blocks, product, added, *shared)[0]

@@ -1,0 +1,33 @@
+"""RankSVM on partitions has the objective of the local class, within both gaps."""
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import rankwise
+import rankwise.dask as distributed_rankers
+from tests.dask_cases import REDUCED, as_dask, ranking_data
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("space", [{}, REDUCED], ids=["x", "rbf"])
+@pytest.mark.parametrize("outputs", [None, 2])
+def test_rank_svm_equals_the_local_class_within_the_gap(loss, space, outputs):
+    X, y, qid, _ = ranking_data(outputs=outputs)
+    local = rankwise.RankSVM(0.01, loss=loss, **space).fit(X, y, qid=qid)
+    model = distributed_rankers.RankSVM(0.01, loss=loss, **space)
+    model.fit(as_dask(X, qid), y, qid=qid)
+    slack = local.gap_ + model.gap_ + 1e-12
+    assert np.all(np.abs(local.objective_ - model.objective_) <= slack)
+    exact = rankwise.RankSVM(0.01, loss=loss, tol=1e-7, **space).fit(X, y, qid=qid)
+    fine = distributed_rankers.RankSVM(0.01, loss=loss, tol=1e-7, **space)
+    fine.fit(as_dask(X, qid), y, qid=qid)
+    assert_allclose(fine.predict(X), exact.predict(X), atol=3e-3)
+    assert_allclose(fine.objective_, exact.objective_, atol=1e-6)
+
+
+def test_rank_svm_starts_warm():
+    X, y, qid, _ = ranking_data()
+    model = distributed_rankers.RankSVM(0.01, loss="squared_hinge", warm_start=True)
+    model.fit(as_dask(X, qid), y, qid=qid)
+    assert model.fit(as_dask(X, qid), y, qid=qid).n_iter_ == 0
