@@ -14,25 +14,24 @@ from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.solvers.solver import MAX_ITER, Solution, Solver
 from rankwise.spaces.space import Features, ItemMatrix
 
+Vector = tuple[np.ndarray, ...]
+"""A vector and, where a system wants them updated along with it, linear functions of the vector."""
+
 
 class System(Protocol):
-    """A quadratic problem with a positive semi-definite Hessian H, and the point x reached so far.
-
-    The residual is minus the gradient at x. The image of a vector is what products with it are made
-    of, for example its scores at the items; images add up like their vectors.
-    """
+    """A quadratic problem with positive semi-definite Hessian H, and the point x reached so far."""
 
     @property
     def noise(self) -> float:
         """⟨residual, z⟩ up to this value consists of rounding errors."""
 
-    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
-        """The preconditioned residual z, its image, and ⟨residual, z⟩."""
+    def descent(self) -> tuple[Vector, float]:
+        """The preconditioned residual z (the residual is minus the gradient), and ⟨residual, z⟩."""
 
-    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
+    def curvature(self, direction: Vector) -> float:
         """⟨d, H d⟩."""
 
-    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
+    def advance(self, size: float, direction: Vector) -> None:
         """Move x by size · d, for the direction d last given to `curvature`."""
 
 
@@ -40,7 +39,6 @@ class Step(NamedTuple):
     """A step that was taken; `gain` is the decrease of the squared energy norm of the error."""
 
     size: float
-    image: np.ndarray
     gain: float
 
 
@@ -48,32 +46,31 @@ def conjugate_steps(system: System) -> Iterator[Step]:
     """Steps of preconditioned conjugate gradients, until no descent is left beyond rounding.
 
     Each step has moved the point of the system; the caller looks at the point and stops when it
-    likes. The next step overwrites the image of this one.
+    likes.
     """
-    direction = image = np.empty(0)
+    direction: Vector = ()
     previous = 0.0
     while True:
-        z, image_of_z, rho = system.descent()
+        z, rho = system.descent()
         if not rho > system.noise:
             return
-        if previous:
-            for total, new in ((direction, z), (image, image_of_z)):
-                total *= rho / previous
-                total += new
-        else:
-            direction, image = z.copy(), image_of_z
-        curvature = system.curvature(direction, image)
+        for total, new in zip(direction, z):
+            total *= rho / previous
+            total += new
+        direction = direction or tuple(part.copy() for part in z)
+        curvature = system.curvature(direction)
         if not curvature > 0:
             return
         size, previous = rho / curvature, rho
-        system.advance(size, direction, image)
-        yield Step(size, image, size * rho)
+        system.advance(size, direction)
+        yield Step(size, size * rho)
 
 
 class NormalEquations:
-    """H x = right with H = Φᵀ C Φ + ridge·I, without a preconditioner; the image of x is Φ x.
+    """H x = right with H = Φᵀ C Φ + ridge·I, without a preconditioner.
 
     `scores(x)` is Φ x, and `bend(x, Φ x)` is H x, which takes one product with C and one with Φᵀ.
+    `image` is Φ times the last direction.
     """
 
     noise = 0.0
@@ -85,19 +82,19 @@ class NormalEquations:
         self.x, self.residual = np.zeros_like(right), right.copy()
         self.squared_norm = float(right @ right)
         if start is not None:
-            image = scores(start)
-            self.curvature(start, image)
-            self.advance(1.0, start, image)
+            self.curvature((start,))
+            self.advance(1.0, (start,))
 
-    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
-        return self.residual, self._scores(self.residual), self.squared_norm
+    def descent(self) -> tuple[Vector, float]:
+        return (self.residual,), self.squared_norm
 
-    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
-        self._bent = self._bend(direction, image)
-        return float(direction @ self._bent)
+    def curvature(self, direction: Vector) -> float:
+        self.image = self._scores(direction[0])
+        self._bent = self._bend(direction[0], self.image)
+        return float(direction[0] @ self._bent)
 
-    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
-        self.x += size * direction
+    def advance(self, size: float, direction: Vector) -> None:
+        self.x += size * direction[0]
         self.residual -= size * self._bent
         self.squared_norm = float(self.residual @ self.residual)
 

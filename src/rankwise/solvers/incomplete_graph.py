@@ -19,7 +19,7 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import ranking_error
 from rankwise.solvers.complete_graph import mirror, refuse_overflow
-from rankwise.solvers.conjugate_gradients import conjugate_steps
+from rankwise.solvers.conjugate_gradients import Vector, conjugate_steps
 from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution, Solver
 from rankwise.spaces.edges import Edges
 from rankwise.spaces.nodes import Nodes
@@ -78,26 +78,28 @@ class EdgeSystem(ABC):
     def noise(self) -> float:
         return NOISE**2 * self._steepest * self._spread
 
-    def descent(self) -> tuple[np.ndarray, np.ndarray, float]:
+    def descent(self) -> tuple[Vector, float]:
+        """The preconditioned residual with its values, which the dual inner product needs."""
         slope = self.gradient(self._residual) - self.alpha * self.w
         z = slope if self.scale is None else slope / self.scale
-        image = self.values_of(z)
-        rho = self.inner(slope, z, image)
+        values = self.values_of(z)
+        rho = self.inner(slope, z, values)
         refuse_overflow(rho)
-        return z, image, rho
+        return (z, values), rho
 
-    def curvature(self, direction: np.ndarray, image: np.ndarray) -> float:
-        along = self._centred(image[: len(self.y)])
-        squared_norm = self.inner(direction, direction, image)
+    def curvature(self, direction: Vector) -> float:
+        w, values = direction
+        along = self._centred(values[: len(self.y)])
+        squared_norm = self.inner(w, w, values)
         curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
         if curvature > 0:
             self._steepest = max(self._steepest, curvature / squared_norm)
         return curvature
 
-    def advance(self, size: float, direction: np.ndarray, image: np.ndarray) -> None:
-        self.w += size * direction
-        self.values += size * image
+    def advance(self, size: float, direction: Vector) -> None:
+        self.w += size * direction[0]
+        self.values += size * direction[1]
         self._renew()
 
     def _centred(self, v: np.ndarray) -> np.ndarray:

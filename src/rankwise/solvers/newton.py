@@ -105,7 +105,7 @@ class NewtonSolver(Solver):
         d_p = np.zeros(self._products.shape[0])
         goal = forcing**2 * system.squared_norm
         for step in islice(conjugate_steps(system), MAX_CG):
-            d_p += step.size * step.image
+            d_p += step.size * system.image
             if system.squared_norm <= goal:
                 break
         return system.x, d_p
