@@ -33,7 +33,7 @@ from benchmarks.papers.rankrls_table4_reuters import (
 )
 from rankwise import RankRLS
 from rankwise.learners.rank_svm import RankSVM
-from rankwise.losses.hinge import risk_of_scores
+from rankwise.losses.hinge import ScoreHinge
 from rankwise.metrics import ranking_error
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.supervision.queries import Queries
@@ -64,7 +64,7 @@ TABLE_5 = dict(
 
 def svm_path(X, y, queries: Queries) -> np.ndarray:
     """(alphas, n) weights, by one warm-started solver."""
-    solver, start, found = BundleSolver(X, risk_of_scores(y, queries, "hinge")), None, []
+    solver, start, found = BundleSolver(X, ScoreHinge(y, queries)), None, []
     for alpha in ALPHAS:
         start = solver.solve(alpha, start=start, tol=1e-3).w
         found.append(start)

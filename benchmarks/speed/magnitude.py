@@ -19,7 +19,7 @@ from sklearn.metrics.pairwise import rbf_kernel
 from benchmarks.papers.table import show
 from benchmarks.speed.harness import print_machine, print_ratios
 from rankwise.learners.mprank import MPRank
-from rankwise.losses.epsilon_insensitive import risk_of_residuals
+from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.numerics.block_cholesky import cholesky_in_place
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.bundle import BundleSolver
@@ -43,7 +43,7 @@ def step(m: int = 100_000, n: int = 50) -> None:
         return X @ w, X.T @ p
 
     def one_step(power):
-        risk = risk_of_residuals(y, queries, np.ones(m), 0.1, power)
+        risk = residual_risk(y, queries, np.ones(m), 0.1, power)
 
         def run():
             return X.T @ risk.at(X @ w).gradient
@@ -57,7 +57,7 @@ def step(m: int = 100_000, n: int = 50) -> None:
         title = f"SVRank, linear, {m} items, {n} features"
         seconds = print_ratios(title, timed, limits, rounds=9)
     for power, solver in ((1, BundleSolver), (2, NewtonSolver)):
-        risk = risk_of_residuals(y, queries, np.ones(m), 0.1, power)
+        risk = residual_risk(y, queries, np.ones(m), 0.1, power)
         tol = 1e-3 * (risk.at(np.zeros(m)).value if power == 1 else 1.0)
         start = time.perf_counter()
         found = solver(X, risk).solve(1 / CS[0], tol=tol)

@@ -11,12 +11,15 @@ from __future__ import annotations
 import sys
 import time
 from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 from sklearn.metrics.pairwise import rbf_kernel
 
-from benchmarks.speed.harness import print_machine, print_ratios
+from benchmarks.speed.harness import print_machine, print_ratios, seconds_of, spread
 from rankwise import RankRLS, RankRLSCV
+from rankwise.holdout import block_systems
+from rankwise.holdout.quadratic_problem import QuadraticProblem
 
 ALPHAS = 2.0 ** np.arange(-15, 16)
 FIGURE = Path(__file__).parents[2] / "docs" / "figures" / "growth.png"
@@ -49,12 +52,12 @@ def leave_query_out() -> None:
     y = X[:, 0] + rng.normal(size=m)
     qid = rng.permutation(np.repeat(np.arange(500), 20))
     model = RankRLS().fit(X, y, qid=qid)
-    queries = list(model._supervision.queries)
+    problem = model.training_problem
+    queries = list(problem.supervision.queries)
 
     def held_out():
-        model._fits[0][1].spectrum.__dict__.pop("P", None)
-        model._fits[0][1].spectrum.__dict__.pop("B", None)
-        return model._leave_groups_out(queries, ALPHAS)
+        drop_cached_rows(problem)
+        return problem.leave_groups_out(queries, ALPHAS)
 
     timed = {
         "fit": lambda: RankRLS().fit(X, y, qid=qid),
@@ -65,6 +68,41 @@ def leave_query_out() -> None:
     }
     limits = {"leave-query-out predictions, 31 alphas": 2.0}
     print_ratios("10,000 items in 500 queries, 100 features", timed, limits, rounds=15)
+    for n_queries in (500, 200):
+        interpolation(n_queries)
+
+
+def interpolation(n_queries: int, m: int = 10_000, rounds: int = 9) -> None:
+    """Leave-query-out with interpolation between alphas, in units of the same for every alpha."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(m, 100))
+    y = X[:, 0] + rng.normal(size=m)
+    qid = np.repeat(np.arange(n_queries), m // n_queries)
+    problem = RankRLS().fit(X, y, qid=rng.permutation(qid)).training_problem
+    queries = list(problem.supervision.queries)
+
+    def all_alphas():
+        with patch.object(block_systems, "interpolate_alphas", every_alpha):
+            return interpolated()
+
+    def interpolated():
+        drop_cached_rows(problem)
+        return problem.leave_groups_out(queries, ALPHAS)
+
+    seconds = seconds_of({"all": all_alphas, "interpolated": interpolated}, rounds)
+    ratio = spread(seconds["interpolated"] / seconds["all"], 2)
+    print(f"  {n_queries} queries: leave-query-out with / without interpolation {ratio}")
+
+
+def every_alpha(alphas, low, high):
+    return np.arange(len(alphas)), np.eye(len(alphas))
+
+
+def drop_cached_rows(problem: QuadraticProblem) -> None:
+    """Forget P and B of every spectrum, which the first hold-out computes."""
+    for _, part in problem.parts:
+        for name in ("P", "B"):
+            vars(part.spectrum).pop(name, None)
 
 
 def primal_fit() -> None:

@@ -25,7 +25,9 @@ from scipy import sparse
 from benchmarks.papers.table import show
 from benchmarks.speed.text_like import dense_low_dimensional, text_like
 from rankwise.learners.rank_svm import RankSVM
-from rankwise.losses.hinge import LOSSES, Evaluation, risk_of_scores
+from rankwise.losses.losses_by_name import HINGE_LOSSES
+from rankwise.losses.margin_window import ScoreRanks
+from rankwise.losses.risk import Evaluation, Risk
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import n_threads, one_blas_thread
 from rankwise.solvers.bundle import BundleSolver
@@ -35,12 +37,20 @@ from rankwise.supervision.queries import Queries
 ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
 
 
-class PairHinge:
+def risk_of(y: np.ndarray, loss: str) -> Risk:
+    """The risk over all pairs of a single query."""
+    of_scores, _ = HINGE_LOSSES[loss]
+    return of_scores(y, Queries.from_labels(None, len(y)))
+
+
+class PairHinge(Risk):
     """PairRSVM: compiled code that compares all pairs to get the counts of equations 5 and 6."""
 
+    name = "the hinge loss over all pairs"
+
     def __init__(self, y: np.ndarray):
-        self._y = y
-        self._pairs = risk_of_scores(y, Queries.from_labels(None, len(y)), "hinge")._scores.pairs[0]
+        self._y, self.n_items = y, len(y)
+        self._pairs = ScoreRanks(y, Queries.from_labels(None, len(y))).pairs[0]
 
     def at(self, p: np.ndarray) -> Evaluation:
         c, d = _all_pairs(self._y, p)
@@ -64,7 +74,7 @@ class Case:
     def __init__(self, X, y, loss="hinge", risk=None):
         self.X, self.y = X, y
         self.products = Products(X)
-        self.risk = risk or risk_of_scores(y, Queries.from_labels(None, len(y)), loss)
+        self.risk = risk or risk_of(y, loss)
         w = np.random.default_rng(0).standard_normal(X.shape[1])
         p = X @ w
         self.w, self.g = w / p.std(), p
@@ -141,7 +151,7 @@ def training(sizes=(128_000, 512_000), alpha: float = 1e-5, rounds: int = 3) -> 
     rows = []
     for m in sizes:
         X, y = text_like(m)
-        for loss in LOSSES:
+        for loss in HINGE_LOSSES:
             case = Case(X, y)
             model = RankSVM(alpha, loss=loss, tol=1e-3)
             unit, ours = in_turns([case.unit, partial(model.fit, X, y)], rounds).T
@@ -174,7 +184,7 @@ def planes(tol: float = 1e-3) -> None:
     sets["dense, 8,000 x 8"] = dense_low_dimensional(8_000)
     sets["dense, 8,000 x 20"] = dense_low_dimensional(8_000, 20)
     for name, (X, y) in sets.items():
-        risk = risk_of_scores(y, Queries.from_labels(None, len(y)), "hinge")
+        risk = risk_of(y, "hinge")
         ours = [BundleSolver(X, risk).solve(alpha, tol=tol).n_iter for alpha in ALPHAS]
         plain = [plain_bundle(X, risk, alpha, tol) for alpha in ALPHAS]
         rows = [(f"{alpha:g}", a, b) for alpha, a, b in zip(ALPHAS, ours, plain)]
@@ -188,7 +198,7 @@ def memory(m: int = 512_000) -> None:
     rows = []
     X, y = text_like(m)
     for precision in (np.float64, np.float32):
-        for loss in LOSSES:
+        for loss in HINGE_LOSSES:
             size, peak = peak_memory(X.astype(precision), y, loss)
             name = f"{np.dtype(precision).name} {loss}"
             rows.append((name, size / 1e6, peak / 1e6, peak / size))
@@ -232,7 +242,8 @@ def _status(field: str) -> int:
 PARTS = {f.__name__: f for f in (iteration, growth, pairs, training, planes, memory)}
 
 
-def main(wanted: list[str]) -> None:
+def main() -> None:
+    wanted = sys.argv[1:]
     if wanted[:1] == ["fit"]:
         fit_and_report_memory(*wanted[1:])
         return
@@ -247,4 +258,4 @@ def main(wanted: list[str]) -> None:
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    main()

@@ -9,13 +9,18 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
 from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.complete_graph import CompleteGraphSolver, mirror
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.incomplete_graph import EdgeSolver, Limits
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.spectral import SpectralSolver
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.space import Features, Gram
+from rankwise.supervision.relation import Labels, RelationTask
+from tests import reference_conditional
 from tests.problems import scored
 
 RNG = np.random.default_rng(3)
@@ -37,54 +42,132 @@ def risk_value(risk):
     return lambda w: risk.at(X @ w).value
 
 
+def same(solver: Solver, w: np.ndarray) -> np.ndarray:
+    """The coefficients of a solver that works with the four features are the weights."""
+    return w
+
+
+def from_items(solver: Solver, w: np.ndarray) -> np.ndarray:
+    """The weights of a solver that gives coefficients of the training items."""
+    return X.T @ w
+
+
+class RelationCase:
+    """h(u, v) = uᵀ W v between nodes with two features each: W has four free values.
+
+    `q` edges are drawn; None is the complete graph. If `through_features` is False, the solver gets
+    the kernels of the nodes.
+    """
+
+    def __init__(self, task: RelationTask, q: int | None, through_features: bool):
+        rng = np.random.default_rng(5)
+        A = rng.normal(size=(15, 2))
+        B = A if task.sign else rng.normal(size=(14, 2))
+        shape = len(A), len(B)
+        self.task, self.features = task, (A, B)
+        if q is None:
+            self.edges = reference_conditional.all_edges(*shape)
+        else:  # four rows, so that a row has several edges
+            self.edges = np.column_stack((rng.integers(0, 4, q), rng.integers(0, shape[1], q)))
+        self.y = rng.normal(size=len(self.edges))
+        self.L = reference_conditional.loss_matrix(self.edges, task.objective, task.condition)
+        kernel = Kernel("linear" if through_features else "precomputed")
+        rows = self._nodes(A, kernel)
+        self.nodes = rows, rows if B is A else self._nodes(B, kernel)
+        self.labels = Labels(shape, None, *self.edges.T, self.y)
+
+    @staticmethod
+    def _nodes(Z: np.ndarray, kernel: Kernel) -> Nodes:
+        return Nodes.build(Z @ Z.T if kernel.is_precomputed else Z, kernel, "the nodes")
+
+    def complete(self) -> CompleteGraphSolver:
+        Y = self.y.reshape(self.labels.shape)
+        return CompleteGraphSolver(self.nodes, [(Y, None, None)], self.task)
+
+    def at_edges(self) -> EdgeSolver:
+        return EdgeSolver(self.nodes, self.labels, None, self.task, Limits(1e-12, 500))
+
+    def value(self, w: np.ndarray) -> float:
+        W = mirror(w.reshape(2, 2), self.task.sign)
+        A, B = self.features
+        residual = self.y - np.einsum("ea,ab,eb->e", A[self.edges[:, 0]], W, B[self.edges[:, 1]])
+        return residual @ self.L @ residual
+
+    def weights(self, solver: CompleteGraphSolver | EdgeSolver, w: np.ndarray) -> np.ndarray:
+        C = solver.coefficients(w)[:, :, 0]
+        if not self.nodes[0].through_features:
+            C = self.features[0].T @ C @ self.features[1]
+        return C.reshape(4, 1)
+
+
+def relation_members() -> dict[str, tuple]:
+    members = {}
+    for relation in ("general", "symmetric", "reciprocal"):
+        for objective in ("ranking", "regression"):
+            task = RelationTask(objective, relation)
+            for through_features in (True, False):
+                kind = f"{relation} {objective}, {'features' if through_features else 'kernel'}"
+                full = RelationCase(task, None, through_features)
+                some = RelationCase(task, 20, through_features)
+                members[f"complete graph, {kind}"] = full.complete, full.value, full.weights, {}
+                members[f"edges, {kind}"] = some.at_edges, some.value, some.weights, {}
+    return members
+
+
 squared_hinge, hinge = (hinge_risks(loss, TOLD)[0] for loss in ("squared_hinge", "hinge"))
 residuals = residual_risk(TOLD.Y[:, 0], TOLD.queries, TOLD.weight, 0.0, 2)
 # name: the solver, what it minimises besides alpha‖w‖², from its w to weights, and its limits
 MEMBERS = {
-    "bundle": (lambda: BundleSolver(X, hinge), risk_value(hinge), None, {"tol": 1e-7}),
+    "bundle": (lambda: BundleSolver(X, hinge), risk_value(hinge), same, {"tol": 1e-7}),
     "bundle, smooth": (
         lambda: BundleSolver(X, squared_hinge),
         risk_value(squared_hinge),
-        None,
+        same,
         {"tol": 1e-8},
     ),
     "newton": (
         lambda: NewtonSolver(X, squared_hinge),
         risk_value(squared_hinge),
-        None,
+        same,
         {"tol": 1e-9},
     ),
     "spectral, primal": (
         lambda: SpectralSolver(Features(X), QUADRATIC),
         QuadraticRisk().value,
-        None,
+        same,
         {},
     ),
-    "spectral, dual": (lambda: SpectralSolver(Gram(K), QUADRATIC), QuadraticRisk().value, X.T, {}),
+    "spectral, dual": (
+        lambda: SpectralSolver(Gram(K), QUADRATIC),
+        QuadraticRisk().value,
+        from_items,
+        {},
+    ),
     "conjugate gradients": (
         lambda: ConjugateGradientSolver(Features(X), QUADRATIC, tol=1e-12, max_iter=500),
         QuadraticRisk().value,
-        None,
+        same,
         {},
     ),
     "online, features": (
         lambda: OnlineSolver(FeatureRows(X), TOLD),
         risk_value(residuals),
-        X.T,
+        from_items,
         {"tol": 1e-14, "max_iter": 5000},
     ),
     "online, kernel": (
         lambda: OnlineSolver(KernelRows(X, Kernel("linear"), 1e6), TOLD),
         risk_value(residuals),
-        X.T,
+        from_items,
         {"tol": 1e-14, "max_iter": 5000},
     ),
+    **relation_members(),
 }
 
 
-def weights(solution: Solution, to_weights) -> np.ndarray:
-    w = solution.w.reshape(len(solution.w), -1)
-    return (w if to_weights is None else to_weights @ w)[:, 0]
+def weights(solver: Solver, solution: Solution, to_weights) -> np.ndarray:
+    w = to_weights(solver, solution.w)
+    return w.reshape(len(w), -1)[:, 0]
 
 
 @pytest.mark.parametrize("alpha", [0.01, 1.0, 30.0])
@@ -92,7 +175,8 @@ def weights(solution: Solution, to_weights) -> np.ndarray:
 class TestEverySolver:
     def test_no_point_is_better(self, name, alpha):
         make, value, to_weights, limits = MEMBERS[name]
-        w = weights(make().solve(alpha, **limits), to_weights)
+        solver = make()
+        w = weights(solver, solver.solve(alpha, **limits), to_weights)
 
         def objective(v):
             return value(v) + alpha * v @ v
@@ -109,22 +193,26 @@ class TestEverySolver:
 
     def test_solution_is_honest(self, name, alpha):
         make, value, to_weights, limits = MEMBERS[name]
-        solution = make().solve(alpha, **limits)
+        solver = make()
+        solution = solver.solve(alpha, **limits)
         assert solution.status == "converged" and solution.gap >= 0 and solution.n_iter >= 0
         if solution.objective is not None:
-            w = weights(solution, to_weights)
+            w = weights(solver, solution, to_weights)
             assert solution.objective == pytest.approx(value(w) + alpha * w @ w, rel=1e-5)
 
     def test_one_preparation_serves_every_alpha(self, name, alpha):
         make, _, to_weights, limits = MEMBERS[name]
         solver = make()
         first = solver.solve(10 * alpha, **limits)
-        start = first.w if isinstance(solver, BundleSolver | NewtonSolver) else None
-        again = weights(solver.solve(alpha, start=start, **limits), to_weights)
-        alone = weights(make().solve(alpha, **limits), to_weights)
+        iterates = isinstance(solver, BundleSolver | NewtonSolver | EdgeSolver)
+        start = first.w if iterates else None
+        again = weights(solver, solver.solve(alpha, start=start, **limits), to_weights)
+        new = make()
+        alone = weights(new, new.solve(alpha, **limits), to_weights)
         assert_allclose(again, alone, atol=2e-3 * np.abs(alone).max())
 
 
+# CompleteGraphSolver and EdgeSolver require nothing: every Nodes and every Labels will do.
 @pytest.mark.parametrize(
     ("make", "missing"),
     [

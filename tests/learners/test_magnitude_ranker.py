@@ -1,12 +1,20 @@
-"""Odd but honest data for MPRank, MPRankCV, SVRank and RankBoost: an answer, the right one."""
+"""MPRank, MPRankCV, SVRank and RankBoost: right answers for odd data, and scikit-learn's rules."""
 
+import doctest
+import importlib
+import pickle
 import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import GridSearchCV, GroupKFold
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from rankwise import MPRank, MPRankCV, RankBoost, SVRank
 from tests import reference_magnitude as slow
@@ -154,3 +162,71 @@ def test_many_copies_of_few_items():
 def test_a_grid_that_is_no_grid(grid):
     with pytest.raises(ValueError, match="Cs"):
         MPRankCV(grid).fit(X, Y)
+
+
+RNG_9 = np.random.default_rng(9)
+ITEMS = RNG_9.normal(size=(40, 3))
+QUERIES = RNG_9.permutation(np.repeat(list("abcdefgh"), 5))
+SCORES = (
+    ITEMS[:, 0] + 0.5 * RNG_9.normal(size=40) + 10 * (np.unique(QUERIES, return_inverse=True)[1])
+)
+ESTIMATORS = [MPRank(), MPRankCV([0.1, 10.0]), SVRank(), RankBoost()]
+NAMES = [type(learner).__name__ for learner in ESTIMATORS]
+
+
+@parametrize_with_checks(
+    [
+        *ESTIMATORS,
+        MPRank(solver="online", tol=1e-18, max_iter=10_000),
+        MPRank(kernel="rbf", solver="online", tol=1e-18, max_iter=10_000),
+        MPRank(norm=1),
+        SVRank(norm=2, kernel="rbf"),
+    ]
+)
+def test_check_estimator(estimator, check):
+    check(estimator)
+
+
+@pytest.mark.parametrize("learner", ESTIMATORS, ids=NAMES)
+def test_queries_are_routed_through_pipelines_and_searches(learner):
+    names = {"MPRank": "C", "SVRank": "C", "RankBoost": "n_rounds", "MPRankCV": "exact"}
+    name = names[type(learner).__name__]
+    grid = {f"{type(learner).__name__.lower()}__{name}": [1, 2] if name != "exact" else [True]}
+    with sklearn.config_context(enable_metadata_routing=True):
+        pipeline = make_pipeline(StandardScaler(), clone(learner))
+        search = GridSearchCV(pipeline, grid, cv=GroupKFold(4)).fit(
+            ITEMS, SCORES, qid=QUERIES, groups=QUERIES
+        )
+    assert search.best_score_ > 0.6
+    with pytest.raises(ValueError, match="enable_metadata_routing"):
+        search.best_estimator_.score(ITEMS, SCORES)
+
+
+@pytest.mark.parametrize("learner", ESTIMATORS, ids=NAMES)
+def test_pickles_and_scores(learner):
+    model = clone(learner).fit(ITEMS, SCORES, qid=QUERIES)
+    again = pickle.loads(pickle.dumps(model))
+    assert_allclose(again.predict(ITEMS), model.predict(ITEMS))
+    assert model.score(ITEMS, SCORES, qid=QUERIES) > 0.6
+
+
+@pytest.mark.parametrize("module", ["mprank", "mprank_cv", "svrank", "rank_boost"])
+def test_docstring_examples(module):
+    assert doctest.testmod(importlib.import_module(f"rankwise.learners.{module}")).failed == 0
+
+
+@pytest.mark.parametrize("learner", ESTIMATORS, ids=NAMES)
+@pytest.mark.parametrize(
+    ("bad", "named"),
+    [
+        ({"y": np.where(SCORES > 5, np.nan, SCORES)}, "Input y contains NaN"),
+        ({"y": SCORES[:-1]}, "as many rows"),
+        ({"qid": QUERIES[:-1]}, "qid must"),
+        ({"X": np.where(ITEMS > 1, np.inf, ITEMS)}, "infinity"),
+    ],
+    ids=["nan in y", "short y", "short qid", "inf in X"],
+)
+def test_bad_data(learner, bad, named):
+    given = {"X": ITEMS, "y": SCORES, "qid": QUERIES, **bad}
+    with pytest.raises(ValueError, match=named):
+        clone(learner).fit(given.pop("X"), given.pop("y"), **given)

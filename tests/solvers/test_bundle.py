@@ -1,0 +1,30 @@
+import numpy as np
+import pytest
+
+from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.newton import NewtonSolver
+from tests.problems import risk_of_scores
+from tests.solvers.risk_minimisers import RiskMinimiserTests, problem
+
+
+class TestBundle(RiskMinimiserTests):
+    loss, power, solver, tight = "hinge", 1, BundleSolver, 1e-6
+
+    def test_the_bundle_method_solves_smooth_risks_too(self):
+        X, y, qid = problem(1)
+        risk = risk_of_scores(y, qid, "squared_hinge")
+        by_newton = NewtonSolver(X, risk).solve(0.01, tol=1e-8)
+        by_bundle = BundleSolver(X, risk).solve(0.01, tol=1e-7)
+        assert by_bundle.objective == pytest.approx(by_newton.objective, abs=1e-6)
+
+    def test_a_path_reuses_its_planes(self):
+        X, y, qid = problem(4, m=200, n=10)
+        shared = self.solver_for(X, y, qid)
+        alphas = 10.0 ** np.arange(0, -5, -1)
+        start, along = None, 0
+        for alpha in alphas:
+            found = shared.solve(alpha, start=start, tol=1e-4)
+            alone = self.solver_for(X, y, qid).solve(alpha, tol=1e-4)
+            assert found.objective == pytest.approx(alone.objective, abs=1e-4)
+            start, along = found.w, along + found.n_iter
+        assert along < sum(self.solver_for(X, y, qid).solve(a, tol=1e-4).n_iter for a in alphas)
