@@ -1,6 +1,6 @@
 """What the lines of the package are: code, signatures, imports, docstrings and blank lines.
 
-    python -m benchmarks.house.lines [FOLDER]
+python -m benchmarks.house.lines [FOLDER]
 """
 
 from __future__ import annotations
