@@ -78,7 +78,7 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
         solutions = self._minimise(
             self._solver_class(), identity, risks, alpha, starts=starts, **limits
         )
-        self._keep_for_warm_start(solutions)
+        self._last = np.array([found.w for found in solutions]) if self.warm_start else None
         self._set_solutions(space, solutions, layout.single)
         return self
 

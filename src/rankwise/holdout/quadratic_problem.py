@@ -17,7 +17,7 @@ from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nystrom_map import Basis
+from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, build_space
 from rankwise.supervision.supervision import Supervision
 
@@ -45,7 +45,7 @@ class QuadraticProblem(HeldOut):
         kernel: Kernel,
         *,
         basis: Basis = None,
-        random_state: int | np.random.RandomState | None = None,
+        random_state: RandomState = None,
         solver: str = "auto",
         tol: float = 1e-6,
         max_iter: int = 1000,

@@ -12,7 +12,7 @@ from rankwise.losses.risk import NoPreference, Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.solver import Solution
-from rankwise.spaces.space import Features, ReducedSpace, Space
+from rankwise.spaces.space import ReducedSpace, Space
 from rankwise.supervision.supervision import Supervision
 
 SolvePath = Callable[[Matrix, Risk, np.ndarray], Sequence[Solution]]
@@ -38,8 +38,7 @@ class RiskHoldouts(HeldOut):
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        assert isinstance(self.space.matrix, Features)
-        phi = self.space.matrix.F
+        phi = self.space.features
         if isinstance(self.space, ReducedSpace):
             phi = self.space.map.without(items)
         rest = self.supervision.take(staying)
@@ -58,8 +57,7 @@ class RiskHoldouts(HeldOut):
         raise ValueError("leave-pair-out would refit for every pair: use folds.")
 
     def term_sizes(self, alpha: float) -> np.ndarray:
-        assert isinstance(self.space.matrix, Features)
-        phi = self.space.matrix.F
+        phi = self.space.features
         solutions = [
             self._solve_path(phi, risk, np.array([alpha]))[0]
             for risk in self._risks(self.supervision)

@@ -67,7 +67,8 @@ class Estimator(Schema):
         for name in self.training:
             if training_data or attributes.get(self.kept_with.get(name, "")) is not None:
                 written.add(name)
-        return {k: v for k, v in attributes.items() if k in written or _is_fitted_name(k)}
+        names = sorted(k for k in attributes if k in written or _is_fitted_name(k))
+        return {name: attributes[name] for name in names}
 
     def build(self, state: dict[str, Any]) -> Any:
         cls = self.imported()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
@@ -10,12 +11,14 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
+from rankwise.learners.ranker import KernelArguments
 from rankwise.metrics import conditional_error
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nodes import Nodes
+from rankwise.spaces.nystrom_map import RandomState
 from rankwise.spaces.pair_function import PairFunction
 from rankwise.supervision.relation import (
     RelationTask,
@@ -33,7 +36,8 @@ from rankwise.validation import (
 )
 
 
-class ConditionalRanker(BaseEstimator):
+@dataclass(eq=False, repr=False)
+class ConditionalRanker(KernelArguments, BaseEstimator):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
@@ -73,41 +77,17 @@ class ConditionalRanker(BaseEstimator):
     n_skipped_conditions_ : number of conditions with a single edge, which tell nothing of an order
     """
 
-    n_features_in_: Any
-    _problem: RelationProblem | None
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        objective="ranking",
-        relation="general",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        condition="row",
-        solver="auto",
-        tol=1e-6,
-        max_iter=200,
-        early_stopping=None,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.objective = objective
-        self.relation = relation
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.condition = condition
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.early_stopping = early_stopping
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1.0
+    _: KW_ONLY
+    objective: str = "ranking"
+    relation: str = "general"
+    condition: str = "row"
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 200
+    early_stopping: float | tuple | None = None
+    random_state: RandomState = None
+    verbose: int = 0
 
     def fit(self, X, Y, *, edges=None) -> ConditionalRanker:
         """Learn from Y (p, p[, k]), nan where not observed, or from y (q[, k]) at `edges` (q, 2).

@@ -140,7 +140,7 @@ class ConditionalRankerCV(BaseEstimator):
         if self.setting == "edges":
             one_domain = problem.task.sign != 0
         split, _ = SETTINGS[self.setting]
-        return split(n_splits, self.random_state, one_domain=one_domain)
+        return split(int(n_splits), self.random_state, one_domain=one_domain)
 
     def predict(self, U, V=None):
         check_is_fitted(self)

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.learners.ranker import BasisArguments
 from rankwise.model_selection.folds import read_splits
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
@@ -15,7 +17,8 @@ from rankwise.supervision.queries import Queries
 from rankwise.validation import check_index, check_items
 
 
-class KernelMap(TransformerMixin, BaseEstimator):
+@dataclass(eq=False, repr=False)
+class KernelMap(BasisArguments, TransformerMixin, BaseEstimator):
     """Features F with F Fᵀ = K (exact) or K_MR K_RR⁻¹ K_RM (reduced set R, Nyström).
 
     Any linear learner trained on F is the kernel learner restricted to the span of the basis
@@ -37,15 +40,7 @@ class KernelMap(TransformerMixin, BaseEstimator):
     embedding_ : (m, d) the map of the training items, d ≤ r the rank of K_RR
     """
 
-    def __init__(
-        self, kernel="rbf", *, gamma=None, degree=3, coef0=1.0, basis=None, random_state=None
-    ):
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.random_state = random_state
+    kernel: str | Callable = "rbf"
 
     def fit(self, X, y=None):
         """Compute the map of the items X; y is ignored."""

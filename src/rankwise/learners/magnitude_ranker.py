@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
 from numbers import Integral
 
 import numpy as np
@@ -43,13 +44,29 @@ class MagnitudeSupervision(RiskRanker):
         self._X, self._supervision = X, supervision
         self._single_output, self._has_queries = single, has_queries
 
+    def _items_seen(self) -> ScoredItems:
+        if self._supervision is None:
+            raise ValueError(
+                "this model holds no training items, which hold-outs and bounds need: partial_fit "
+                "keeps sums only, and rankwise.save keeps items with training_data=True only."
+            )
+        return self._supervision
+
     @property
     def _normaliser(self) -> float:
-        return pair_normaliser(self._supervision.queries, self._supervision.weight)
+        told = self._items_seen()
+        return pair_normaliser(told.queries, told.weight)
 
 
+@dataclass(eq=False, repr=False)
 class MagnitudeRanker(MagnitudeSupervision):
     """‖h‖² + C/N Σ_ij cost((h_j − h_i) − (y_j − y_i)) over ordered pairs, N = Σ_q m_q²."""
+
+    C: float = 1.0
+    _: KW_ONLY
+    norm: int = 2
+    tol: float = 1e-4
+    max_iter: int = 1000
 
     def _check_parameters(self) -> None:
         check_positive("C", self.C)
@@ -64,15 +81,16 @@ class MagnitudeRanker(MagnitudeSupervision):
 
         O(nnz + m log m) per step: the bundle method for norm 1, truncated Newton for norm 2.
         """
-        told, space = self._supervision, self._feature_space(self._X)
+        told, space = self._items_seen(), self._feature_space(self._X)
         solver = BundleSolver if self.norm == 1 else NewtonSolver
         solutions = []
         for column, y in enumerate(told.Y.T):
             risk = residual_risk(
                 np.ascontiguousarray(y), told.queries, told.weight, epsilon, self.norm
             )
-            limits = {"tol": self._tolerance(risk), "max_iter": self.max_iter}
-            solution = solver(space.matrix.F, risk).solve(1.0 / self.C, **limits)
+            solution = solver(space.features, risk).solve(
+                1.0 / self.C, tol=self._tolerance(risk), max_iter=self.max_iter
+            )
             last = column == told.n_outputs - 1
             solutions.append(self._checked(self._in_units_of_C(solution), last))
         self._set_solutions(space, solutions, self._single_output)
@@ -84,6 +102,7 @@ class MagnitudeRanker(MagnitudeSupervision):
 
     def _in_units_of_C(self, solution: Solution) -> Solution:
         """The objective of the class in place of the solver's, which is divided by C."""
+        assert solution.objective is not None
         if solution.status == MAX_ITER and solution.gap <= ROUNDING * solution.objective:
             solution.status = CONVERGED
         solution.objective *= self.C
@@ -115,14 +134,6 @@ class MagnitudeRanker(MagnitudeSupervision):
         cost = pair_cost(y, h, "SVR", power=self.norm, epsilon=getattr(self, "epsilon", 0.0))
         given = {"C": self.C, "norm": self.norm, "m": len(y), "delta": delta}
         return stability_bound(empirical=cost, kappa=kappa, M=M, origin=origin, **given)
-
-    def _items_seen(self) -> ScoredItems:
-        if self._supervision is None:
-            raise ValueError(
-                "this model holds no training items, which hold-outs and bounds need: partial_fit "
-                "keeps sums only, and rankwise.save keeps items with training_data=True only."
-            )
-        return self._supervision
 
     def _kernel_diagonal(self) -> np.ndarray:
         X, kernel = self._X, Kernel.of(self)

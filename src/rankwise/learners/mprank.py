@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 from scipy import sparse
 from sklearn.utils.metaestimators import available_if
@@ -40,6 +42,7 @@ def _streams(model) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False)
 class MPRank(MagnitudeRanker):
     """Minimises ‖h‖² + C/m² Σ_ij |(h_j − h_i) − (y_j − y_i)|^norm over ordered pairs.
 
@@ -82,34 +85,9 @@ class MPRank(MagnitudeRanker):
     array([-0.17,  0.81,  1.79,  0.28,  1.31])
     """
 
-    def __init__(
-        self,
-        C=1.0,
-        *,
-        norm=2,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        solver="auto",
-        tol=1e-4,
-        max_iter=1000,
-        cache_size=500,
-        random_state=None,
-    ):
-        self.C = C
-        self.norm = norm
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.cache_size = cache_size
-        self.random_state = random_state
+    _: KW_ONLY
+    solver: str = "auto"
+    cache_size: float = 500
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
@@ -145,24 +123,25 @@ class MPRank(MagnitudeRanker):
         self.n_iter_ = problem.n_iter
 
     def _fit_online(self, start=None) -> None:
-        kernel, told = Kernel.of(self), self._supervision
+        kernel, told = Kernel.of(self), self._items_seen()
         by_features = kernel.is_linear or self.basis is not None
         source: FeatureRows | KernelRows
         if by_features:
             space = self._feature_space(self._X)
             self._space = space if isinstance(space, ReducedSpace) else None
-            source = FeatureRows(space.matrix.F)
+            source = FeatureRows(space.features)
         else:
             self._check_kernel_rows(kernel)
             source = KernelRows(self._X, kernel, 1e6 * self.cache_size)
-        limits = {"tol": self.tol, "max_iter": self.max_iter}
-        found = OnlineSolver(source, told).solve(1.0 / self.C, start=start, **limits)
+        found = OnlineSolver(source, told).solve(
+            1.0 / self.C, start=start, tol=self.tol, max_iter=self.max_iter
+        )
         found = self._in_units_of_C(found)
         warn_unless_converged(found, self)
         self.objective_, self.gap_, self.n_iter_ = found.objective, found.gap, found.n_iter
         self.history_ = {name: found.history[name] for name in ("objective", "seconds")}
         if by_features:
-            solution = space.to_model(np.asarray(space.matrix.F.T @ found.w))
+            solution = space.to_model(np.asarray(space.features.T @ found.w))
             self._set_model(space, solution, self._single_output)
         else:
             X_basis = None if kernel.is_precomputed else self._X

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from rankwise.holdout.pairwise_loo import pairwise_loo_costs
@@ -14,6 +17,7 @@ from rankwise.validation import check_alphas, check_items
 DEFAULT_CS = 2.0 ** np.arange(-10, 16)
 
 
+@dataclass(eq=False, repr=False)
 class MPRankCV(MagnitudeSupervision):
     """MPRank with norm 2 and the C of least `pairwise_loo`, the smallest where several have it.
 
@@ -41,26 +45,9 @@ class MPRankCV(MagnitudeSupervision):
     100.0
     """
 
-    def __init__(
-        self,
-        Cs=None,
-        *,
-        exact=True,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        random_state=None,
-    ):
-        self.Cs = Cs
-        self.exact = exact
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.random_state = random_state
+    Cs: Sequence[float] | np.ndarray | None = None
+    _: KW_ONLY
+    exact: bool = True
 
     def fit(self, X, y, *, qid=None):
         """Score the grid, choose, and keep the model of the chosen C."""

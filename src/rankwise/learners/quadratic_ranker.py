@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.quadratic_problem import SOLVERS, QuadraticProblem
-from rankwise.learners.ranker import MultiOutputRanker, check_max_iter
+from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, check_max_iter
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.supervision import Supervision, pairs_within
@@ -23,8 +25,13 @@ from rankwise.validation import (
 )
 
 
-class QuadraticLearner(MultiOutputRanker):
+@dataclass(eq=False, repr=False, kw_only=True)
+class QuadraticLearner(BasisArguments, MultiOutputRanker):
     """Learners whose objective is Σ (squared differences) + alpha‖f‖², for one alpha or many."""
+
+    solver: str = "auto"
+    tol: float = 1e-6
+    max_iter: int = 1000
 
     @abstractmethod
     def _quadratic_loss(self) -> QuadraticLoss:
@@ -44,9 +51,13 @@ class QuadraticLearner(MultiOutputRanker):
     def _problem_of(
         self, X, supervision: Supervision, basis, loss: QuadraticLoss, kernel: Kernel
     ) -> QuadraticProblem:
-        settings = {"solver": self.solver, "tol": self.tol, "max_iter": self.max_iter}
-        settings |= {"basis": basis, "random_state": self.random_state}
-        return QuadraticProblem(X, supervision, loss, kernel, **settings)
+        limits = {"tol": self.tol, "max_iter": self.max_iter}
+        settings: dict[str, Any] = {
+            "solver": self.solver,
+            "random_state": self.random_state,
+            **limits,
+        }
+        return QuadraticProblem(X, supervision, loss, kernel, basis=basis, **settings)
 
     def hold_outs(
         self, X, y=None, *, qid=None, sample_weight=None, preferences=None
@@ -68,8 +79,11 @@ class QuadraticLearner(MultiOutputRanker):
         return self._problem_of(X, supervision, self.basis, *pieces), single
 
 
+@dataclass(eq=False, repr=False)
 class QuadraticRanker(QuadraticLearner):
     """A quadratic learner with a given alpha, its path and its hold-outs."""
+
+    alpha: float = 1.0
 
     def _checked_pieces(self) -> tuple[QuadraticLoss, Kernel]:
         check_positive("alpha", self.alpha)

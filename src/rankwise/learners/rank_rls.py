@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg
 from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic_ranker import QuadraticLearner, QuadraticRanker
 from rankwise.losses.losses_by_name import quadratic_loss
-from rankwise.losses.pair_losses import PairLoss
+from rankwise.losses.pair_losses import PairCost, PairLoss
 from rankwise.losses.quadratic_loss import PointwiseLoss
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import LinearSpace
@@ -24,8 +26,13 @@ def _is_linear(estimator) -> bool:
     return True
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
 class PairwiseLeastSquares(QuadraticLearner):
     """Learners with the arguments loss, ties and query_weight."""
+
+    loss: str | PairCost = "magnitude"
+    ties: str = "keep"
+    query_weight: str = "pairs"
 
     def _quadratic_loss(self) -> PairLoss:
         return quadratic_loss(self.loss, self.ties, self.query_weight)
@@ -33,20 +40,20 @@ class PairwiseLeastSquares(QuadraticLearner):
     def _supervise(
         self, m: int, y, qid, sample_weight, preferences=None
     ) -> tuple[Supervision, bool]:
+        supervision: Supervision
         if preferences is None:
             supervision, single = self._scored_items(m, y, qid, sample_weight)
         else:
             preferences = check_preferences(preferences, y, m)
             weight = check_weights(sample_weight, m)
             weight = np.ones(m) if weight is None else weight
-            supervision, single = (
-                ComparedItems(preferences, Queries.from_labels(qid, m), weight),
-                True,
-            )
+            queries, single = Queries.from_labels(qid, m), True
+            supervision = ComparedItems(preferences, queries, weight)
         supervision.check()
         return supervision, single
 
 
+@dataclass(eq=False, repr=False)
 class RankRLS(PairwiseLeastSquares, QuadraticRanker):
     """Minimises Σ_pairs w² (z − (f_h − f_j))² + alpha‖f‖² over pairs h ≻ j, in closed form.
 
@@ -96,37 +103,6 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
     >>> model.predict(X).round(2)
     array([-0.26,  0.72,  1.69,  0.16,  1.22])
     """
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        loss="magnitude",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        ties="keep",
-        query_weight="pairs",
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.ties = ties
-        self.query_weight = query_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
@@ -184,41 +160,18 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         equations = problem.known_equations()
         if equations is None:
             equations = problem.loss.normal_equations(problem.X, problem.supervision)
-        labels = problem.supervision.queries.labels if self._has_queries else []
-        return *equations, {_plain(label) for label in labels}
+        queries = problem.supervision.queries
+        seen = {_plain(label) for label in queries.labels} if self._has_queries else set()
+        return *equations, seen
 
 
+@dataclass(eq=False, repr=False)
 class RLS(QuadraticRanker):
     """Minimises Σ v (y − f)² + alpha‖f‖², no intercept: the pointwise baseline of RankRLS.
 
     The same spaces, solvers, paths and hold-outs; `qid` only says what leave_query_out leaves
     out and how `score` compares. Parameters and attributes as in RankRLS.
     """
-
-    def __init__(
-        self,
-        alpha=1.0,
-        *,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alpha = alpha
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
 
     def _quadratic_loss(self) -> PointwiseLoss:
         return PointwiseLoss()

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
 from rankwise.model_selection.choosing import largest_of_best
-from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.folds import Folds, Splits
 from rankwise.model_selection.scoring import score_folds, score_pairs
 from rankwise.validation import check_alphas
 
 DEFAULT_ALPHAS = 2.0 ** np.arange(-15, 16)
 
 
+@dataclass(eq=False, repr=False)
 class RankRLSCV(PairwiseLeastSquares):
     """RankRLS with alpha chosen from a grid by exact cross-validation.
 
@@ -44,42 +48,11 @@ class RankRLSCV(PairwiseLeastSquares):
     coef_ or dual_coef_, basis_index_ : of the model refitted on everything with alpha_
     """
 
-    def __init__(
-        self,
-        alphas=None,
-        *,
-        cv="auto",
-        scoring=None,
-        alpha_per_target=False,
-        loss="magnitude",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        ties="keep",
-        query_weight="pairs",
-        solver="auto",
-        tol=1e-6,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.alpha_per_target = alpha_per_target
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.ties = ties
-        self.query_weight = query_weight
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    alphas: Sequence[float] | np.ndarray | None = None
+    _: KW_ONLY
+    cv: Splits = "auto"
+    scoring: str | Callable | None = None
+    alpha_per_target: bool = False
 
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid, choose, and keep the model of the chosen alpha."""

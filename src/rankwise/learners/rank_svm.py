@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 import numpy as np
 
 from rankwise.learners.ranker import check_max_iter
@@ -11,7 +13,6 @@ from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solver import Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
@@ -26,7 +27,53 @@ SOLVERS: dict[str, type[BundleSolver] | type[NewtonSolver] | None] = {
 """auto: truncated Newton if the loss is smooth (the squared hinge), else the bundle method."""
 
 
-class RankSVM(RiskRanker):
+@dataclass(eq=False, repr=False, kw_only=True)
+class HingeRanker(RiskRanker):
+    """Learners with a hinge loss over pairs, for one alpha or many."""
+
+    loss: str = "hinge"
+    solver: str = "auto"
+    tol: float = 1e-3
+    max_iter: int = 1000
+    verbose: int = 0
+
+    def _check_parameters(self) -> None:
+        """All but alpha."""
+        check_choice("loss", self.loss, HINGE_LOSSES)
+        check_choice("solver", self.solver, SOLVERS)
+        check_positive("tol", self.tol)
+        check_max_iter(self.max_iter)
+        Kernel.of(self)
+
+    def _supervise(self, m: int, y, qid, preferences=None) -> tuple[Supervision, bool]:
+        if preferences is None:
+            return self._scored_items(m, y, qid, None)
+        preferences = check_preferences(preferences, y, m)
+        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), np.ones(m))
+        supervision.check()
+        return supervision, True
+
+    def _solver_class(self) -> type[BundleSolver] | type[NewtonSolver]:
+        automatic = NewtonSolver if is_smooth(self.loss) else BundleSolver
+        return SOLVERS[self.solver] or automatic
+
+    @property
+    def precisions(self):
+        """Linear models use X in single precision as it is."""
+        return [np.float64, np.float32] if Kernel(self.kernel).is_linear else np.float64
+
+    def _scores(self, represented: Matrix) -> np.ndarray:
+        """Products in double precision, on all cores, without a copy of a linear model's X."""
+        if not Kernel(self.kernel).is_linear:
+            return super()._scores(represented)
+        products = Products(represented)
+        if self.coef_.ndim == 1:
+            return products.scores(self.coef_)
+        return np.column_stack([products.scores(w) for w in self.coef_])
+
+
+@dataclass(eq=False, repr=False)
+class RankSVM(HingeRanker):
     """Minimises mean over queries of (mean over pairs y_h > y_j of loss) + alpha‖w‖².
 
     The loss of a pair is max(0, 1 − (f_h − f_j)), or its square; queries without a pair do not
@@ -70,36 +117,9 @@ class RankSVM(RiskRanker):
     1.0
     """
 
-    def __init__(
-        self,
-        alpha=1e-3,
-        *,
-        loss="hinge",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        solver="auto",
-        tol=1e-3,
-        max_iter=1000,
-        warm_start=False,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alpha = alpha
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.warm_start = warm_start
-        self.random_state = random_state
-        self.verbose = verbose
+    alpha: float = 1e-3
+    _: KW_ONLY
+    warm_start: bool = False
 
     def fit(self, X, y=None, *, qid=None, preferences=None):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
@@ -115,54 +135,17 @@ class RankSVM(RiskRanker):
         risks = hinge_risks(self.loss, supervision)
         self._has_queries = qid is not None
         space = self._feature_space(X)
-        starts = self._starts(space.matrix.F.shape[1], len(risks))
+        starts = self._starts(space.features.shape[1], len(risks))
         limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
         solutions = self._minimise(
-            self._solver_class(), space.matrix.F, risks, alpha, starts=starts, **limits
+            self._solver_class(), space.features, risks, alpha, starts=starts, **limits
         )
-        self._keep_for_warm_start(solutions)
+        self._last = np.array([found.w for found in solutions]) if self.warm_start else None
         self._set_solutions(space, solutions, single)
         return self
-
-    def _check_parameters(self) -> None:
-        """All but alpha."""
-        check_choice("loss", self.loss, HINGE_LOSSES)
-        check_choice("solver", self.solver, SOLVERS)
-        check_positive("tol", self.tol)
-        check_max_iter(self.max_iter)
-        Kernel.of(self)
-
-    def _supervise(self, m: int, y, qid, preferences=None) -> tuple[Supervision, bool]:
-        if preferences is None:
-            return self._scored_items(m, y, qid, None)
-        preferences = check_preferences(preferences, y, m)
-        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), np.ones(m))
-        supervision.check()
-        return supervision, True
-
-    def _solver_class(self) -> type[BundleSolver] | type[NewtonSolver]:
-        automatic = NewtonSolver if is_smooth(self.loss) else BundleSolver
-        return SOLVERS[self.solver] or automatic
 
     def _starts(self, n: int, k: int) -> list[np.ndarray | None]:
         last = getattr(self, "_last", None)
         if self.warm_start and last is not None and last.shape == (k, n):
             return list(last)
         return [None] * k
-
-    def _keep_for_warm_start(self, solutions: list[Solution]) -> None:
-        self._last = np.array([found.w for found in solutions]) if self.warm_start else None
-
-    @property
-    def precisions(self):
-        """Linear models use X in single precision as it is."""
-        return [np.float64, np.float32] if Kernel(self.kernel).is_linear else np.float64
-
-    def _scores(self, represented: Matrix) -> np.ndarray:
-        """Products in double precision, on all cores, without a copy of a linear model's X."""
-        if not Kernel(self.kernel).is_linear:
-            return super()._scores(represented)
-        products = Products(represented)
-        if self.coef_.ndim == 1:
-            return products.scores(self.coef_)
-        return np.column_stack([products.scores(w) for w in self.coef_])

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from functools import partial
+from typing import Any
 
 import numpy as np
 
 from rankwise.holdout.risk_holdouts import RiskHoldouts
-from rankwise.learners.rank_svm import RankSVM
+from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.losses.losses_by_name import hinge_risks
 from rankwise.model_selection.choosing import largest_of_best
-from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.folds import Folds, Splits
 from rankwise.model_selection.scoring import score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.validation import check_alphas, check_items
@@ -19,7 +22,8 @@ from rankwise.validation import check_alphas, check_items
 DEFAULT_ALPHAS = 10.0 ** np.arange(-6, 2)
 
 
-class RankSVMCV(RankSVM):
+@dataclass(eq=False, repr=False)
+class RankSVMCV(HingeRanker):
     """RankSVM with alpha chosen from a grid by cross-validation.
 
     In every fold the grid is solved from the largest alpha down, each solution and (bundle method)
@@ -45,40 +49,10 @@ class RankSVMCV(RankSVM):
         and those of RankSVM, of the model refitted on everything with alpha_
     """
 
-    def __init__(
-        self,
-        alphas=None,
-        *,
-        cv=5,
-        scoring=None,
-        loss="hinge",
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        solver="auto",
-        tol=1e-3,
-        max_iter=1000,
-        random_state=None,
-        verbose=0,
-    ):
-        self.alphas = alphas
-        self.cv = cv
-        self.scoring = scoring
-        self.loss = loss
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.solver = solver
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
-        self.verbose = verbose
-
-    warm_start = False
+    alphas: Sequence[float] | np.ndarray | None = None
+    _: KW_ONLY
+    cv: Splits = 5
+    scoring: str | Callable | None = None
 
     def fit(self, X, y, *, qid=None):
         """Score the grid on held-out predictions, choose, and refit on everything."""
@@ -100,8 +74,7 @@ class RankSVMCV(RankSVM):
         scores, influence = score_folds(held_out, folds, alphas, self.scoring)
         self._choose(alphas, scores.mean(axis=1), influence.mean(axis=2))
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
-        solutions = [self._solve_path(space.matrix.F, risk, path)[-1] for risk in risks]
-        self._keep_for_warm_start(solutions)
+        solutions = [self._solve_path(space.features, risk, path)[-1] for risk in risks]
         self._set_solutions(space, solutions, single)
         return self
 
@@ -114,7 +87,11 @@ class RankSVMCV(RankSVM):
     def _solve_path(self, phi, risk, alphas: np.ndarray) -> list[Solution]:
         """Solutions in the order of alphas, solved from the largest alpha down."""
         solver, start = self._solver_class()(phi, risk), None
-        limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
+        limits: dict[str, Any] = {
+            "tol": self.tol,
+            "max_iter": self.max_iter,
+            "verbose": self.verbose,
+        }
         solutions = {}
         for alpha in sorted(set(alphas.tolist()), reverse=True):
             solution = solver.solve(alpha, start=start, **limits)

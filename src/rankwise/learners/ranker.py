@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
 from numbers import Integral
 from typing import ClassVar
 
@@ -14,18 +16,35 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise import metrics
 from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import Representation, Space
 from rankwise.supervision.queries import Queries, check_scored_queries
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_items, check_scores, check_weights
 
 
+@dataclass(eq=False, repr=False, kw_only=True)
+class KernelArguments:
+    """Constructor arguments are fields of dataclasses, so each is declared in one place."""
+
+    kernel: str | Callable = "linear"
+    gamma: float | None = None
+    degree: float = 3
+    coef0: float = 1.0
+
+
+@dataclass(eq=False, repr=False, kw_only=True)
+class BasisArguments(KernelArguments):
+    basis: Basis = None
+    random_state: RandomState = None
+
+
 class Ranker(RegressorMixin, BaseEstimator):
     """Base of learners with f(x) = ⟨w, x⟩ (`coef_`) or f(x) = Σ_R b_i k(x, x_i) (`dual_coef_`).
 
-    Subclasses have the constructor arguments kernel, gamma, degree and coef0. `_set_model` sets
-    the fitted attributes: `coef_` (n,) or (k, n) for the linear kernel; `dual_coef_` (r,) or
-    (r, k), `basis_index_` and `_X_basis` for others. `_has_queries` says whether fit was given qid.
+    `_set_model` sets the fitted attributes: `coef_` (n,) or (k, n) for the linear kernel;
+    `dual_coef_` (r,) or (r, k), `basis_index_` and `_X_basis` for other kernels. `_has_queries`
+    says whether fit was given qid.
     """
 
     __metadata_request__fit: ClassVar = {"qid": True}
@@ -59,7 +78,7 @@ class Ranker(RegressorMixin, BaseEstimator):
     def _set_model(self, space: Space | Representation, solution: np.ndarray, single: bool) -> None:
         """The fitted attributes from the coefficients (d, k) of a model in the space."""
         for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
-            vars(self).pop(name, None)
+            self.__dict__.pop(name, None)
         representation = space.representation if isinstance(space, Space) else space
         if representation.kernel.is_linear:
             self.coef_ = solution[:, 0] if single else np.ascontiguousarray(solution.T)

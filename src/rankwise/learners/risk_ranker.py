@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from rankwise.learners.ranker import MultiOutputRanker, warn_unless_converged
+from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, warn_unless_converged
 from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.solver import INTERRUPTED, Solution, Solver
@@ -14,7 +15,8 @@ from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Space, build_space
 
 
-class RiskRanker(MultiOutputRanker):
+@dataclass(eq=False, repr=False, kw_only=True)
+class RiskRanker(BasisArguments, MultiOutputRanker):
     """Learners that minimise risk(Φ w) + alpha‖w‖² by a solver that iterates over features Φ."""
 
     def _feature_space(self, X: Matrix) -> Space:
@@ -23,7 +25,7 @@ class RiskRanker(MultiOutputRanker):
 
     def _minimise(
         self,
-        solver: type[Solver],
+        solver: Callable[[Matrix, Risk], Solver],
         phi: Matrix,
         risks: Sequence[Risk],
         alpha: float,
@@ -32,7 +34,7 @@ class RiskRanker(MultiOutputRanker):
         **limits,
     ) -> list[Solution]:
         """One solution for each risk."""
-        solutions = []
+        solutions: list[Solution] = []
         for risk, start in zip(risks, starts):
             solution = solver(phi, risk).solve(alpha, start=start, **limits)
             last = len(solutions) == len(risks) - 1

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import KW_ONLY, dataclass
+
 from rankwise.learners.magnitude_ranker import MagnitudeRanker
 from rankwise.validation import check_items, check_positive
 
 
+@dataclass(eq=False, repr=False)
 class SVRank(MagnitudeRanker):
     """Minimises ‖h‖² + C/m² Σ_ij max(0, |(h_j − h_i) − (y_j − y_i)| − epsilon)^norm.
 
@@ -46,32 +49,10 @@ class SVRank(MagnitudeRanker):
     array([0. , 2. , 4. , 7.9])
     """
 
-    def __init__(
-        self,
-        C=1.0,
-        epsilon=0.1,
-        *,
-        norm=1,
-        kernel="linear",
-        gamma=None,
-        degree=3,
-        coef0=1.0,
-        basis=None,
-        tol=1e-3,
-        max_iter=1000,
-        random_state=None,
-    ):
-        self.C = C
-        self.epsilon = epsilon
-        self.norm = norm
-        self.kernel = kernel
-        self.gamma = gamma
-        self.degree = degree
-        self.coef0 = coef0
-        self.basis = basis
-        self.tol = tol
-        self.max_iter = max_iter
-        self.random_state = random_state
+    epsilon: float = 0.1
+    _: KW_ONLY
+    norm: int = 1
+    tol: float = 1e-3
 
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Learn from scores y (m,) or (m, k), within queries where qid is given.

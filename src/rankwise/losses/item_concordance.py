@@ -19,14 +19,15 @@ def item_concordance(
     Both float64 (m,); each pair counts at both of its items.
     """
     scores = ScoreRanks(y, queries)
-    counted, right = np.zeros(len(y)), np.zeros(len(y))
     order = sorted_within(s, queries)
-    _concordance(scores.ranks, s, order, queries.starts, scores.levels, counted, right)
-    return counted, right
+    return _concordance(scores.ranks, s, order, queries.starts, scores.levels)
 
 
 @njit(cache=True, nogil=True)
-def _concordance(ranks, s, order, starts, levels, counted, right):
+def _concordance(
+    ranks: np.ndarray, s: np.ndarray, order: np.ndarray, starts: np.ndarray, levels: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    counted, right = np.zeros(len(s)), np.zeros(len(s))
     for query in range(len(starts) - 1):
         first, stop = starts[query], starts[query + 1]
         n, tree = levels[query], np.zeros(levels[query], dtype=np.int64)
@@ -57,6 +58,7 @@ def _concordance(ranks, s, order, starts, levels, counted, right):
                 right[item] += 0.5 * (below - above) + more
                 counted[item] = less + more
             low = high
+    return counted, right
 
 
 def auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, float]:
@@ -69,7 +71,7 @@ def auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, flo
 
 
 @njit(cache=True, nogil=True)
-def _auc_components(low, high):
+def _auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, float]:
     n, p = len(low), len(high)
     i = j = 0
     total = total_low = squares_high = squares_low = 0.0

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
-from functools import cached_property, partial
+from functools import cached_property, partial, reduce
 
 import numpy as np
 from scipy import sparse
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
-from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.threads import one_blas_thread, over_ranges, run
 from rankwise.numerics.tiles import transpose_in_place
 from rankwise.supervision.queries import Queries
@@ -168,7 +168,7 @@ class PointLaplacian(RowLaplacian):
         unit = bool(np.all(self.root_weight == 1.0))
         if sparse.issparse(F):
             A = F if unit else sparse.diags_array(self.root_weight) @ F
-            return np.asarray((A.T @ A).todense()), np.asarray(F.T @ target.b)
+            return dense(A.T @ A), np.asarray(F.T @ target.b)
         A = F if unit else self.factor(F)
         return A.T @ A, A.T @ target.beta
 
@@ -324,7 +324,7 @@ class ScoreLaplacian(RowLaplacian):
         with one_blas_thread():
             parts = np.array_split(chunks, min(PARTS, len(chunks)))
             sums = run([partial(self._gram_of_chunks, F, beta, part) for part in parts])
-        return sum(G for G, _ in sums), sum(moments for _, moments in sums)
+        return reduce(np.add, [G for G, _ in sums]), reduce(np.add, [c for _, c in sums])
 
     def _gram_of_chunks(
         self, F: np.ndarray, beta: np.ndarray, chunks: np.ndarray

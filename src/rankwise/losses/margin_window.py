@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from functools import partial
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
@@ -79,10 +80,10 @@ class Window:
         """Both sums over sorted positions, in the shared workspace."""
         scores, m = self._scores, len(values)
         above, below, *trees = (row.view(values.dtype)[:m] for row in scores.workspace)
-        fixed = (values, self._ranks, self._ascending, scores.queries.starts, scores.levels)
+        items = _Sorted(values, self._ranks, self._ascending, scores.queries.starts, scores.levels)
         run(
             [
-                partial(sweep, *fixed, *block, tree, out)
+                partial(sweep, items, block, tree, out)
                 for block in scores.blocks
                 for sweep, tree, out in zip((_sum_above, _sum_below), trees, (above, below))
             ]
@@ -95,6 +96,16 @@ class Window:
         return result
 
 
+class _Sorted(NamedTuple):
+    """Items sorted by query, then by p; the compiled sums read them."""
+
+    values: np.ndarray
+    ranks: np.ndarray
+    p: np.ndarray
+    starts: np.ndarray
+    levels: np.ndarray
+
+
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
     """Runs of whole queries, first to last, of at least BLOCK_ITEMS items each but the last."""
     edges = [0]
@@ -105,9 +116,10 @@ def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
 
 
 @njit(cache=True, nogil=True)
-def _sum_above(values, ranks, p, starts, levels, first, last, cells, out):
+def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
-    for query in range(first, last):
+    values, ranks, p, starts, levels = items
+    for query in range(block[0], block[1]):
         j = starts[query]
         top = levels[query] - 1
         tree = cells[j : j + top]
@@ -121,9 +133,10 @@ def _sum_above(values, ranks, p, starts, levels, first, last, cells, out):
 
 
 @njit(cache=True, nogil=True)
-def _sum_below(values, ranks, p, starts, levels, first, last, cells, out):
+def _sum_below(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
-    for query in range(first, last):
+    values, ranks, p, starts, levels = items
+    for query in range(block[0], block[1]):
         start = starts[query]
         tree = cells[start : start + levels[query] - 1]
         tree[:] = 0

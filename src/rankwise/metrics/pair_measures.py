@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import numbers
 from typing import Literal, overload
 
@@ -70,7 +71,7 @@ def misranking(y: ArrayLike, s: ArrayLike) -> float:
     """Share of the pairs y_i > y_j with s_i ≤ s_j: a tie is as bad as a swap. O(m log m)."""
     y, s = true_and_predicted(y, s)
     counts = pair_counts(y, s[:, None], Queries.from_labels(None, len(y)))[0, 0]
-    pairs = all_pairs(len(y)) - counts[TIED_Y]
+    pairs = math.comb(len(y), 2) - counts[TIED_Y]
     if not pairs:
         raise no_pair_to_order(with_queries=False)
     return float((counts[SWAPPED] + counts[TIED_S] - counts[TIED_BOTH]) / pairs)

@@ -15,10 +15,12 @@ from __future__ import annotations
 import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
+
+from rankwise.model_selection.folds import Fold, RandomState
 
 
 class _Split(ABC):
@@ -28,15 +30,17 @@ class _Split(ABC):
     held-out node in either role, and an edge and its reverse are held out together.
     """
 
-    def __init__(self, n_splits=5, random_state=None, *, one_domain=False):
+    def __init__(
+        self, n_splits: int = 5, random_state: RandomState = None, *, one_domain: bool = False
+    ):
         self.n_splits = n_splits
         self.random_state = random_state
         self.one_domain = one_domain
 
-    def get_n_splits(self, edges=None, y=None, groups=None) -> int:
+    def get_n_splits(self, edges: object = None, y: object = None, groups: object = None) -> int:
         return self.n_splits
 
-    def split(self, edges, y=None, groups=None) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def split(self, edges: ArrayLike, y: object = None, groups: object = None) -> Iterator[Fold]:
         """(train, test) row numbers of `edges` (q, 2), one pair per fold."""
         edges = np.asarray(edges)
         if edges.ndim != 2 or edges.shape[1] != 2:
@@ -44,7 +48,10 @@ class _Split(ABC):
         if not isinstance(self.n_splits, numbers.Integral) or self.n_splits < 2:
             raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
         rng = check_random_state(self.random_state)
-        for fold, (train, test) in enumerate(self._masks(edges, rng)):
+        folds = self._fold_numbers(edges, rng)
+        for fold in range(self.n_splits):
+            held_out = folds == fold
+            train, test = ~held_out.any(axis=1), self._tested(held_out)
             for name, mask in (("training", train), ("test", test)):
                 if not mask.any():
                     raise ValueError(
@@ -54,10 +61,13 @@ class _Split(ABC):
             yield np.flatnonzero(train), np.flatnonzero(test)
 
     @abstractmethod
-    def _masks(self, edges: np.ndarray, rng: Any) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Boolean (train, test) masks of every fold."""
+    def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
+        """(q, 1) the fold of each edge, or (q, 2) the folds of its two nodes."""
 
-    def _folds(self, labels: np.ndarray, rng: Any, what: str) -> np.ndarray:
+    def _tested(self, held_out: np.ndarray) -> np.ndarray:
+        return np.all(held_out, axis=1)
+
+    def _folds(self, labels: np.ndarray, rng: np.random.RandomState, what: str) -> np.ndarray:
         """The fold of every label; equal labels share one, and sizes differ by at most one."""
         distinct, codes = np.unique(labels, return_inverse=True)
         if len(distinct) < self.n_splits:
@@ -74,29 +84,25 @@ class _Split(ABC):
 class EdgeSplit(_Split):
     """Setting 1, both nodes seen: edges are held out, parallel edges together."""
 
-    def _masks(self, edges, rng):
+    def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         pairs = np.sort(edges, axis=1) if self.one_domain else edges
         _, codes = np.unique(pairs, axis=0, return_inverse=True)
-        fold = self._folds(codes.ravel(), rng, "pairs of nodes")
-        for i in range(self.n_splits):
-            yield fold != i, fold == i
+        return self._folds(codes.reshape(-1, 1), rng, "pairs of nodes")
 
 
 class _SideSplit(_Split):
     side: int
     what: str
 
-    def _masks(self, edges, rng):
+    def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         if self.one_domain:
-            fold = self._folds(edges, rng, "nodes")
-            for i in range(self.n_splits):
-                held_out = fold == i
-                test = held_out[:, self.side] & ~held_out[:, 1 - self.side]
-                yield ~held_out.any(axis=1), test
-        else:
-            fold = self._folds(edges[:, self.side], rng, self.what)
-            for i in range(self.n_splits):
-                yield fold != i, fold == i
+            return self._folds(edges, rng, "nodes")
+        return self._folds(edges[:, [self.side]], rng, self.what)
+
+    def _tested(self, held_out: np.ndarray) -> np.ndarray:
+        if not self.one_domain:
+            return held_out[:, 0]
+        return held_out[:, self.side] & ~held_out[:, 1 - self.side]
 
 
 class RowSplit(_SideSplit):
@@ -117,12 +123,8 @@ class RowColumnSplit(_Split):
     Test edges connect two held-out nodes, training edges two other nodes; the rest is not used.
     """
 
-    def _masks(self, edges, rng):
+    def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         if self.one_domain:
-            fold = self._folds(edges, rng, "nodes")
-        else:
-            rows = self._folds(edges[:, 0], rng, "rows")
-            fold = np.column_stack([rows, self._folds(edges[:, 1], rng, "columns")])
-        for i in range(self.n_splits):
-            held_out = fold == i
-            yield ~held_out.any(axis=1), held_out.all(axis=1)
+            return self._folds(edges, rng, "nodes")
+        rows = self._folds(edges[:, 0], rng, "rows")
+        return np.column_stack([rows, self._folds(edges[:, 1], rng, "columns")])

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TypeAlias
+
 import numpy as np
 from scipy import sparse
 
-Matrix = np.ndarray | sparse.csr_array | sparse.csr_matrix
+Matrix: TypeAlias = np.ndarray | sparse.csr_array | sparse.csr_matrix
 """A dense array or a CSR matrix."""
 
 
 def dense(X: Matrix) -> np.ndarray:
-    return X.toarray() if sparse.issparse(X) else np.asarray(X)
+    return np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()

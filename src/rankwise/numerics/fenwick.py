@@ -10,8 +10,6 @@ change too, and no old machine code stays in use.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numba import njit, uintp
 
@@ -19,7 +17,7 @@ ONE = uintp(1)  # unsigned numbers: numba tests a signed index for being negativ
 
 
 @njit(cache=True, nogil=True)
-def add(tree: np.ndarray, cell: int, value: Any) -> None:
+def add(tree: np.ndarray, cell: int, value: float) -> None:
     """Add `value` to a cell; a cell beyond the last one is ignored."""
     visited = uintp(cell)
     while visited < uintp(len(tree)):
@@ -28,7 +26,7 @@ def add(tree: np.ndarray, cell: int, value: Any) -> None:
 
 
 @njit(cache=True, nogil=True)
-def sum_before(tree: np.ndarray, cell: int) -> Any:
+def sum_before(tree: np.ndarray, cell: int) -> float:
     """The sum of all cells before `cell`, which may be len(tree)."""
     end, total = uintp(cell), tree.dtype.type(0)
     while end:

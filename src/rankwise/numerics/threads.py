@@ -17,11 +17,12 @@ from functools import cache, partial
 from itertools import count, pairwise
 from queue import SimpleQueue
 from threading import Thread
-from typing import Any
+from typing import Generic, TypeVar
 
 import numpy as np
 from threadpoolctl import ThreadpoolController
 
+T = TypeVar("T")
 _workers: list[Thread] = []
 _inbox: SimpleQueue[Callable[[], None]] = SimpleQueue()
 _limit: ContextVar[int | None] = ContextVar("limit", default=None)
@@ -63,7 +64,7 @@ def single_thread() -> AbstractContextManager[None]:
     return limit_threads(1)
 
 
-def run(tasks: Sequence[Callable[[], Any]]) -> list[Any]:
+def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
     """The results of all tasks, in the order of the tasks.
 
     Several threads take the tasks if `n_threads` allows it. The result does not depend on the
@@ -93,14 +94,14 @@ def over_ranges(task: Callable[[int, int], None], total: int, work: float) -> No
     run([partial(task, low, high) for low, high in pairwise(bounds)])
 
 
-class _Batch:
+class _Batch(Generic[T]):
     """Tasks that several threads take one after the other."""
 
-    def __init__(self, tasks: Sequence[Callable[[], Any]]):
+    def __init__(self, tasks: Sequence[Callable[[], T]]):
         self._tasks = tasks
         self._next = count()
         self._stopped = False
-        self._outcomes: list[Any] = [None] * len(tasks)
+        self._outcomes: dict[int, T] = {}
         self._errors: dict[int, BaseException] = {}
         self._entered: list[None] = []
         self._left: list[None] = []
@@ -123,7 +124,7 @@ class _Batch:
         self._left.append(None)
         self._finished.put(None)
 
-    def results(self, helpers: int) -> list[Any]:
+    def results(self, helpers: int) -> list[T]:
         try:
             for _ in range(helpers):
                 _inbox.put(self._work)
@@ -139,7 +140,7 @@ class _Batch:
             raise
         if self._errors:
             raise self._errors[min(self._errors)]
-        return self._outcomes
+        return [self._outcomes[number] for number in range(len(self._tasks))]
 
 
 def _start_workers(wanted: int) -> None:
@@ -166,7 +167,7 @@ if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_forget_workers)
 
 
-def one_blas_thread() -> AbstractContextManager[Any]:
+def one_blas_thread() -> AbstractContextManager[object]:
     """A context in which BLAS starts no threads of its own, which would compete with ours."""
     return _blas_pools().limit(limits=1, user_api="blas")
 

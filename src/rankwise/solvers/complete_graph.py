@@ -18,7 +18,7 @@ from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.spaces.nodes import Nodes
-from rankwise.supervision.relation import RelationTask
+from rankwise.supervision.relation import Grid, RelationTask
 
 COPIES = 10
 """Number of matrices of the size of Y that a closed form holds at its peak (measured)."""
@@ -32,7 +32,7 @@ class CompleteGraphSolver(Solver):
 
     name = "closed"
 
-    def __init__(self, nodes: tuple[Nodes, Nodes], grids: list, task: RelationTask):
+    def __init__(self, nodes: tuple[Nodes, Nodes], grids: list[Grid], task: RelationTask):
         self._nodes, self._kept = nodes, grids[0][1:]
         rows, columns = (side.take(kept) for side, kept in zip(nodes, self._kept))
         way_out = 'sample edges and use solver="cg"'

@@ -11,7 +11,6 @@ from __future__ import annotations
 import warnings
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -27,6 +26,9 @@ from rankwise.supervision.relation import Labels, RelationTask
 
 DELAY = 5
 PATIENCE = 20
+Pair = tuple[np.ndarray, np.ndarray]
+Observed = tuple[np.ndarray, Edges, Edges | None, RelationTask]
+"""The labels y of the training edges, these edges, the validation edges, and the task."""
 NOISE = 8 * np.finfo(float).eps
 """A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors."""
 
@@ -39,8 +41,8 @@ class EdgeSystem(ABC):
     not from a recurrence, so the objective is always the true one.
     """
 
-    def __init__(self, y: np.ndarray, edges: Edges, validation: Edges | None, task: RelationTask):
-        self.y, self.edges, self.validation, self.task = y, edges, validation, task
+    def __init__(self, observed: Observed):
+        self.y, self.edges, self.validation, self.task = observed
 
     @abstractmethod
     def zero(self) -> np.ndarray: ...
@@ -120,48 +122,48 @@ class PrimalSystem(EdgeSystem):
     `to_rows` maps W to coefficients of the nodes' representations; None if W is them already.
     """
 
-    def __init__(self, A: np.ndarray, B: np.ndarray, to_rows: tuple | None, *observed: Any):
-        super().__init__(*observed)
+    def __init__(self, observed: Observed, A: np.ndarray, B: np.ndarray, to_rows: Pair | None):
+        super().__init__(observed)
         self.A, self.B, self.to_rows = A, B, to_rows
 
-    def zero(self):
+    def zero(self) -> np.ndarray:
         return np.zeros((self.A.shape[1], self.B.shape[1]))
 
-    def values_of(self, w):
+    def values_of(self, w: np.ndarray) -> np.ndarray:
         return self._sampled(self.A @ w, self.B)
 
-    def gradient(self, residual):
+    def gradient(self, residual: np.ndarray) -> np.ndarray:
         return mirror(self.A.T @ self.edges.times(residual, self.B), self.task.sign)
 
-    def inner(self, w, v, values_of_v):
+    def inner(self, w: np.ndarray, v: np.ndarray, values_of_v: np.ndarray) -> float:
         return float(np.vdot(w, v))
 
-    def coefficients(self, w):
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
         return w if self.to_rows is None else self.to_rows[0] @ w @ self.to_rows[1].T
 
 
 class DualSystem(EdgeSystem):
     """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; the vector a is w."""
 
-    def __init__(self, nodes: tuple[Nodes, Nodes], *observed: Any):
-        super().__init__(*observed)
+    def __init__(self, observed: Observed, nodes: tuple[Nodes, Nodes]):
+        super().__init__(observed)
         self.nodes, self._grams = nodes, [side.gram() for side in nodes]
         self._holder = self.edges.mirrored() if self.task.sign else self.edges
 
-    def zero(self):
+    def zero(self) -> np.ndarray:
         return np.zeros(len(self.edges))
 
-    def values_of(self, w):
+    def values_of(self, w: np.ndarray) -> np.ndarray:
         K_A, K_B = self._grams
         return self._sampled(K_A, self._holder.times(self._held(w), K_B).T)
 
-    def gradient(self, residual):
+    def gradient(self, residual: np.ndarray) -> np.ndarray:
         return residual
 
-    def inner(self, w, v, values_of_v):
+    def inner(self, w: np.ndarray, v: np.ndarray, values_of_v: np.ndarray) -> float:
         return float(w @ values_of_v[: len(w)])
 
-    def coefficients(self, w):
+    def coefficients(self, w: np.ndarray) -> np.ndarray:
         rows, columns = self.nodes
         return columns.from_dual(rows.from_dual(self._holder.matrix(self._held(w))).T).T
 
@@ -226,11 +228,11 @@ class EdgeSolver(Solver):
                 self._gain = len(edges) / (len(rows) * len(columns)) * full
             refuse_overflow(self._gain)
             to_rows = left.to_rows, right.to_rows
-            self.system = PrimalSystem(left.Q * left.s, right.Q * right.s, to_rows, *observed)
+            self.system = PrimalSystem(observed, left.Q * left.s, right.Q * right.s, to_rows)
         elif through_features:
-            self.system = PrimalSystem(rows.rows, columns.rows, None, *observed)
+            self.system = PrimalSystem(observed, rows.rows, columns.rows, None)
         else:
-            self.system = DualSystem(nodes, *observed)
+            self.system = DualSystem(observed, nodes)
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
         """w is in the coordinates of the system; a start that changes the result is ignored."""

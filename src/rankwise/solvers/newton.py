@@ -45,48 +45,53 @@ class NewtonSolver(Solver):
         self._products = Products(phi)
         self._risk = risk
 
-    def solve(self, alpha, *, start=None, tol=1e-3, max_iter=1000, verbose=0) -> Solution:
+    def solve(
+        self,
+        alpha: float,
+        *,
+        start: np.ndarray | None = None,
+        tol: float = 1e-3,
+        max_iter: int = 1000,
+        verbose: int = 0,
+    ) -> Solution:
         """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖, from `start` (zero if None).
 
         J is 2·alpha strongly convex and never negative, so the gap is at most ‖∇J‖²/(4 alpha), and
         at most J.
         """
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-            return self._solve(alpha, start, tol, max_iter, verbose)
-
-    def _solve(self, alpha, start, tol, max_iter, verbose) -> Solution:
-        m, n = self._products.shape
-        point = Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
-        gradient = self._gradient(point, alpha)
-        reference = np.linalg.norm(gradient)
-        target = tol * reference
-        if start is not None:
-            point = Iterate.at(start, self._products.scores(start), self._risk, alpha)
+            m, n = self._products.shape
+            point = Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
             gradient = self._gradient(point, alpha)
-        progress = Progress("newton", target, verbose)
-        status, n_iter = MAX_ITER, 0
-        try:
-            while True:
-                norm = float(np.linalg.norm(gradient))
-                gap = min(norm**2 / (4 * alpha), point.objective)
-                progress.record(point.objective, gap, norm)
-                if norm <= target:
-                    status = CONVERGED
-                if status == CONVERGED or n_iter == max_iter:
-                    break
-                forcing = max(min(0.5, np.sqrt(norm / reference)), 0.5 * target / norm)
-                direction, d_p = self._newton_direction(point, gradient, alpha, forcing)
-                n_iter += 1
-                ray = Ray(self._risk, alpha, point, direction, d_p)
-                predicted = -0.5 * float(gradient @ direction)
-                found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT)
-                if not found.objective < point.objective:
-                    break
-                point = ray.iterate(found)
+            reference = float(np.linalg.norm(gradient))
+            target = tol * reference
+            if start is not None:
+                point = Iterate.at(start, self._products.scores(start), self._risk, alpha)
                 gradient = self._gradient(point, alpha)
-        except KeyboardInterrupt:
-            status = INTERRUPTED
-        return Solution(point.w, status, point.objective, gap, n_iter, progress.history())
+            progress = Progress("newton", target, verbose)
+            status, n_iter = MAX_ITER, 0
+            try:
+                while True:
+                    norm = float(np.linalg.norm(gradient))
+                    gap = min(norm**2 / (4 * alpha), point.objective)
+                    progress.record(point.objective, gap, norm)
+                    if norm <= target:
+                        status = CONVERGED
+                    if status == CONVERGED or n_iter == max_iter:
+                        break
+                    forcing = max(min(0.5, np.sqrt(norm / reference)), 0.5 * target / norm)
+                    direction, d_p = self._newton_direction(point, gradient, alpha, forcing)
+                    n_iter += 1
+                    ray = Ray(self._risk, alpha, point, direction, d_p)
+                    predicted = -0.5 * float(gradient @ direction)
+                    found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT)
+                    if not found.objective < point.objective:
+                        break
+                    point = ray.iterate(found)
+                    gradient = self._gradient(point, alpha)
+            except KeyboardInterrupt:
+                status = INTERRUPTED
+            return Solution(point.w, status, point.objective, gap, n_iter, progress.history())
 
     def _gradient(self, point: Iterate, alpha: float) -> np.ndarray:
         gradient = self._products.pullback(point.risk.gradient) + 2 * alpha * point.w

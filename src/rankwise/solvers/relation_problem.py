@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -36,7 +35,7 @@ class RelationProblem:
     solver: str = "auto"
     limits: Limits = field(default_factory=Limits)
     early_stopping: float | list[Labels] | None = None
-    random_state: Any = None
+    random_state: int | np.random.RandomState | None = None
     n_skipped_conditions: int = field(default=0, init=False)
 
     def with_labels(self, relation: int, labels: Labels) -> RelationProblem:
@@ -58,7 +57,7 @@ class RelationProblem:
         usable = self._usable_labels()
         grids = [labels.grid(bool(task.sign)) if may_be_closed else None for labels in usable]
         if may_be_closed and all(labels.is_complete for labels in usable):
-            return [CompleteGraphSolver(nodes, grids, task)]
+            return [CompleteGraphSolver(nodes, [grid for grid in grids if grid], task)]
         solvers: list[CompleteGraphSolver | EdgeSolver] = []
         for relation, (labels, grid) in enumerate(zip(usable, grids)):
             if grid:
@@ -89,10 +88,11 @@ class RelationProblem:
 
     def path(self, alphas: Iterable[float]) -> Iterator[np.ndarray]:
         """`coefficients` for one alpha after another; iterations start from the one before."""
-        starts: list = [None] * len(self.solvers)
+        starts: Sequence[np.ndarray | None] = [None] * len(self.solvers)
         for alpha in alphas:
-            starts = [s.solve(alpha, start=w).w for s, w in zip(self.solvers, starts)]
-            yield self.coefficients(starts)
+            solutions = [s.solve(alpha, start=w).w for s, w in zip(self.solvers, starts)]
+            yield self.coefficients(solutions)
+            starts = solutions
 
     def predictions_at(self, labels: Labels, alphas: Iterable[float]) -> Iterator[np.ndarray]:
         """(q, k) predictions for other edges of the same nodes, for one alpha after another."""

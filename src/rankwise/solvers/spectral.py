@@ -74,13 +74,19 @@ class Spectrum(ABC):
     """Whether J − H is a difference that loses digits as the leverage approaches 1."""
     eigenvalues: np.ndarray
     moments: np.ndarray
-    P: np.ndarray
-    B: np.ndarray
 
     def __init__(self, quadratic: Quadratic, offset: np.ndarray | None, centre: np.ndarray | None):
         self.quadratic = quadratic
         self.offset = offset
         self.centre = centre
+
+    @cached_property
+    def P(self) -> np.ndarray:
+        raise NotImplementedError
+
+    @cached_property
+    def B(self) -> np.ndarray:
+        raise NotImplementedError
 
     @cached_property
     def beta(self) -> np.ndarray:
@@ -189,11 +195,11 @@ class PrimalSpectrum(Spectrum):
         self.gram = (G, moments)
 
     @cached_property
-    def P(self) -> np.ndarray:  # type: ignore[override]
+    def P(self) -> np.ndarray:
         return np.asarray(self.F @ self.V)
 
     @cached_property
-    def B(self) -> np.ndarray:  # type: ignore[override]
+    def B(self) -> np.ndarray:
         B = self.quadratic.laplacian.factor_t(self.P)
         B[:, self.noise] = 0.0
         return B
@@ -249,7 +255,7 @@ class DualSpectrum(Spectrum):
         self.moments = self.B.T @ self.beta
 
     @cached_property
-    def P(self) -> np.ndarray:  # type: ignore[override]
+    def P(self) -> np.ndarray:
         P = self.K @ self.quadratic.laplacian.factor(self.B)
         P[:, self.noise] = 0.0
         return P

@@ -8,6 +8,7 @@ from itertools import pairwise
 
 import numpy as np
 from numba import njit
+from numpy import ndarray
 
 from rankwise.numerics import threads
 
@@ -97,7 +98,9 @@ def _in_threads(task: Callable[[int, int], None], cuts: np.ndarray) -> None:
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _times(starts, columns, v, B, out, low, high):
+def _times(
+    starts: ndarray, columns: ndarray, v: ndarray, B: ndarray, out: ndarray, low: int, high: int
+) -> None:
     d = B.shape[1]
     for i in range(low, high):
         total = out[i]
@@ -109,7 +112,9 @@ def _times(starts, columns, v, B, out, low, high):
 
 
 @njit(cache=True, nogil=True, fastmath=True)
-def _sampled(rows, columns, P, R, out, low, high):
+def _sampled(
+    rows: ndarray, columns: ndarray, P: ndarray, R: ndarray, out: ndarray, low: int, high: int
+) -> None:
     d = P.shape[1]
     for e in range(low, high):
         p, r = P[rows[e]], R[columns[e]]

@@ -22,6 +22,7 @@ ROUNDING = 100 * np.finfo(float).eps
 
 Basis = int | np.ndarray | Sequence[int] | None
 """None for all items, a number of random items, or row numbers."""
+RandomState = int | np.random.RandomState | None
 
 
 class NystromMap:
@@ -162,9 +163,7 @@ def _scaled_spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]
     return scale, eigenvalues, Q
 
 
-def choose_basis(
-    basis: Basis, n_items: int, random_state: int | np.random.RandomState | None
-) -> np.ndarray:
+def choose_basis(basis: Basis, n_items: int, random_state: RandomState) -> np.ndarray:
     """Row numbers of the basis items, sorted if drawn at random."""
     if basis is None:
         return np.arange(n_items)

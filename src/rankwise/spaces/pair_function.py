@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
+from rankwise.numerics.arrays import Matrix
 from rankwise.spaces.edges import Edges
 from rankwise.spaces.nodes import Nodes
 
@@ -25,7 +25,7 @@ class PairFunction:
     def transposed(self) -> PairFunction:
         return PairFunction(self.columns, self.rows, np.swapaxes(self.coefficients, 0, 1))
 
-    def scores(self, U: Any, V: Any) -> np.ndarray:
+    def scores(self, U: Matrix, V: Matrix) -> np.ndarray:
         """(len(U), len(V), k) values for all pairs; kernels are evaluated in blocks."""
         k = self.coefficients.shape[2]
         out = np.empty((k, U.shape[0], V.shape[0]))
@@ -37,13 +37,13 @@ class PairFunction:
                     np.matmul(left[:, :, j], right, out=out[j, rows, columns])
         return np.moveaxis(out, 0, -1)
 
-    def at_edges(self, U: Any, V: Any, edges: np.ndarray) -> np.ndarray:
+    def at_edges(self, U: Matrix, V: Matrix, edges: np.ndarray) -> np.ndarray:
         """(n, k) values for the pairs (U[i], V[j]) of `edges` (n, 2) only."""
         pairs, rows, columns = Edges.between_used(edges[:, 0], edges[:, 1])
         left, right = self.rows.represent(U[rows]), self.columns.represent(V[columns])
         return pairs.scores(left, self.coefficients, right)
 
-    def best(self, u: Any, V: Any, n_best: int) -> tuple[np.ndarray, np.ndarray]:
+    def best(self, u: Matrix, V: Matrix, n_best: int) -> tuple[np.ndarray, np.ndarray]:
         """Numbers of the best of V given the node u, best first, and their values.
 
         Both are (min(n_best, len(V)), k). Equal values keep the order of V. O(len(V)) besides the

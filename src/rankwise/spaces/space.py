@@ -21,7 +21,7 @@ from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nystrom_map import Basis, NystromMap, choose_basis
+from rankwise.spaces.nystrom_map import Basis, NystromMap, RandomState, choose_basis
 
 
 class ItemMatrix(ABC):
@@ -137,6 +137,12 @@ class Space(ABC):
     matrix: ItemMatrix
     representation: Representation
 
+    @property
+    def features(self) -> Matrix:
+        """Φ of the training items, if the space was built `as_features`."""
+        assert isinstance(self.matrix, Features)
+        return self.matrix.F
+
     def represent(self, X: Matrix) -> Matrix:
         """New items, to be multiplied by the coefficients of `to_model`."""
         return self.representation.of(X)
@@ -225,7 +231,7 @@ def build_space(
     X: Matrix,
     kernel: Kernel,
     basis: Basis = None,
-    random_state: int | np.random.RandomState | None = None,
+    random_state: RandomState = None,
     *,
     as_features: bool = False,
 ) -> Space:

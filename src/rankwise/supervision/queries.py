@@ -6,11 +6,12 @@ docs/glossary.md has all symbols.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-Labels = Sequence | np.ndarray | None
+Labels = ArrayLike | None
 """One label per item, of any type; None for a single query."""
 
 
@@ -127,7 +128,7 @@ def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if array.dtype.kind != "O":
         labels, codes = np.unique(array, return_inverse=True)
         return codes, labels
-    seen: dict = {}
+    seen: dict[object, int] = {}
     try:
         codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
     except TypeError as error:

@@ -4,16 +4,21 @@ from __future__ import annotations
 
 import numbers
 import warnings
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import TypeVar, cast
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.validation import check_choice
 
 SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
 LARGEST_LABEL = 1e140
 Shape = tuple[int, int]
+Grid = tuple[np.ndarray, np.ndarray | None, np.ndarray | None]
+Side = TypeVar("Side")
+_nothing = partial(np.zeros, 0, np.intp)
 
 
 @dataclass(frozen=True)
@@ -38,7 +43,7 @@ class RelationTask:
         """1 for a symmetric relation, −1 for a reciprocal one, 0 for a general one."""
         return SIGNS[self.relation]
 
-    def conditions_first(self, of_rows: Any, of_columns: Any) -> tuple:
+    def conditions_first(self, of_rows: Side, of_columns: Side) -> tuple[Side, Side]:
         """The one that belongs to the conditions, then the one that belongs to the objects."""
         return (of_rows, of_columns) if self.condition == "row" else (of_columns, of_rows)
 
@@ -56,31 +61,30 @@ class Labels:
     """
 
     shape: Shape
-    Y: Any = None
-    rows: Any = None
-    columns: Any = None
-    y: Any = None
+    Y: np.ndarray = field(default_factory=_nothing)
+    rows: np.ndarray = field(default_factory=_nothing)
+    columns: np.ndarray = field(default_factory=_nothing)
+    y: np.ndarray = field(default_factory=_nothing)
 
     @property
     def is_complete(self) -> bool:
-        return self.Y is not None
+        return self.Y.ndim == 2
 
     def __len__(self) -> int:
         return self.Y.size if self.is_complete else len(self.y)
 
     def transposed(self) -> Labels:
-        Y = self.Y.T if self.is_complete else None
-        return Labels(self.shape[::-1], Y, self.columns, self.rows, self.y)
+        return Labels(self.shape[::-1], self.Y.T, self.columns, self.rows, self.y)
 
     def as_edges(self) -> Labels:
         """The same labels at explicit edges, ordered by row."""
         if not self.is_complete:
             return self
         rows, columns = (index.ravel() for index in np.indices(self.shape))
-        return Labels(self.shape, None, rows, columns, self.Y.ravel())
+        return Labels(self.shape, rows=rows, columns=columns, y=self.Y.ravel())
 
     def take(self, index: np.ndarray) -> Labels:
-        return Labels(self.shape, None, self.rows[index], self.columns[index], self.y[index])
+        return replace(self, rows=self.rows[index], columns=self.columns[index], y=self.y[index])
 
     def without_lone_rows(self) -> tuple[Labels, int]:
         """The labels without rows of one edge, which tell nothing of an order, and their number."""
@@ -90,7 +94,7 @@ class Labels:
         lone = np.bincount(edges.rows, minlength=self.shape[0]) == 1
         return edges.take(np.flatnonzero(~lone[edges.rows])), int(lone.sum())
 
-    def grid(self, same_nodes: bool) -> tuple | None:
+    def grid(self, same_nodes: bool) -> Grid | None:
         """(Y, row nodes, column nodes) if the edges are a complete graph of some nodes, else None.
 
         Nodes are None if they are all nodes; with `same_nodes` rows and columns have to be the same
@@ -109,7 +113,9 @@ class Labels:
         return Y, rows, columns
 
 
-def check_labels(Y: Any, edges: Any, shape: Shape) -> tuple[list[Labels], bool]:
+def check_labels(
+    Y: ArrayLike | None, edges: ArrayLike | None, shape: Shape
+) -> tuple[list[Labels], bool]:
     """The labels of each relation, and whether Y has an axis of relations; nan is not observed."""
     Y = _check_values(Y)
     if edges is not None:
@@ -133,11 +139,11 @@ def check_labels(Y: Any, edges: Any, shape: Shape) -> tuple[list[Labels], bool]:
             labels.append(Labels(shape, np.ascontiguousarray(relation)))
         else:
             rows, columns = np.nonzero(seen) if edges is None else edges[seen].T
-            labels.append(Labels(shape, None, rows, columns, relation[seen]))
+            labels.append(Labels(shape, rows=rows, columns=columns, y=relation[seen]))
     return labels, has_relations
 
 
-def _check_values(Y: Any) -> np.ndarray:
+def _check_values(Y: ArrayLike | None) -> np.ndarray:
     if Y is None:
         raise ValueError("requires y to be passed, but the target Y is None.")
     Y = np.asarray(Y)
@@ -156,7 +162,7 @@ def _check_values(Y: Any) -> np.ndarray:
     return Y
 
 
-def check_edges(edges: Any, shape: Shape) -> np.ndarray:
+def check_edges(edges: ArrayLike, shape: Shape) -> np.ndarray:
     """(q, 2) integers: the row node and the column node of each edge."""
     edges = np.asarray(edges)
     if edges.ndim != 2 or edges.shape[1] != 2:
@@ -177,7 +183,7 @@ def check_edges(edges: Any, shape: Shape) -> np.ndarray:
     return edges.astype(np.intp)
 
 
-def check_early_stopping(wanted: Any, shape: Shape, k: int) -> float | list[Labels] | None:
+def check_early_stopping(wanted: object, shape: Shape, k: int) -> float | list[Labels] | None:
     """None, the fraction of edges to validate on, or validation labels for each of k relations."""
     if isinstance(wanted, numbers.Real) and not isinstance(wanted, bool):
         if not 0 < float(wanted) < 1:
@@ -186,7 +192,7 @@ def check_early_stopping(wanted: Any, shape: Shape, k: int) -> float | list[Labe
     if wanted is None:
         return None
     try:
-        edges, y = wanted
+        edges, y = cast(tuple[ArrayLike, ArrayLike], wanted)
     except (TypeError, ValueError):
         raise ValueError(
             f"early_stopping must be None, a fraction or a pair (edges, y); got {wanted!r}."

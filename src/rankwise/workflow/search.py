@@ -141,10 +141,12 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
         default /= _deviation_within_queries(items) or 1.0
     alphas = np.sort(recipe.candidates(default))
     cv = _folds(recipe, items, REFITTED_FOLDS)
-    data, grid = (items.X, items.y, items.qid), {"alphas": 1 / alphas, "parameter": "C"}
+    estimator = recipe.method.estimator(**options)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        curve = regularisation_curve(recipe.method.estimator(**options), *data, cv=cv, **grid)
+        curve = regularisation_curve(
+            estimator, items.X, items.y, items.qid, alphas=1 / alphas, parameter="C", cv=cv
+        )
     chosen = float(alphas[::-1][int(np.argmax(curve.score[::-1]))])
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = _held_out_in_words(cv, items)
