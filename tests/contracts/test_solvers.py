@@ -19,7 +19,7 @@ from rankwise.solvers.spectral import SpectralSolver
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.space import Features, Gram
-from rankwise.supervision.relation import Labels, RelationTask
+from rankwise.supervision.relation import RelationTask, check_labels
 from tests import reference_conditional
 from tests.problems import scored
 
@@ -74,7 +74,7 @@ class RelationCase:
         kernel = Kernel("linear" if through_features else "precomputed")
         rows = self._nodes(A, kernel)
         self.nodes = rows, rows if B is A else self._nodes(B, kernel)
-        self.labels = Labels(shape, None, *self.edges.T, self.y)
+        (self.labels,), _ = check_labels(self.y, self.edges, shape)
 
     @staticmethod
     def _nodes(Z: np.ndarray, kernel: Kernel) -> Nodes:

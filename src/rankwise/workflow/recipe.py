@@ -204,7 +204,7 @@ class Recipe:
         if "basis" in used:
             arguments["basis"] = self.basis
             if self.basis == "auto":
-                is_large = self.kernel != "linear" and n_items > EXACT_KERNEL_UP_TO
+                is_large = not Kernel(self.kernel).is_linear and n_items > EXACT_KERNEL_UP_TO
                 arguments["basis"] = BASIS if is_large else None
                 found |= {"basis": BASIS} if is_large else {}
         if "basis" in used or "rounds" in used:
