@@ -119,20 +119,22 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         return array if self._has_relations else array[..., 0]
 
     @property
-    def _function(self) -> PairFunction:
+    def pair_function(self) -> PairFunction:
+        """The learnt function h: the spaces of row nodes and column nodes, and coefficients."""
+        check_is_fitted(self)
         coefficients = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
         return PairFunction(self._rows, self._columns, np.atleast_3d(coefficients))
 
     def predict(self, U, V=None) -> np.ndarray:
         """(len(U), len(V)[, k]) scores h(u, v); V=None means U. Kernels are evaluated in blocks."""
         U, V = self._check_pair(U, V)
-        return self._squeezed(self._function.scores(U, V))
+        return self._squeezed(self.pair_function.scores(U, V))
 
     def predict_edges(self, U, V, edges) -> np.ndarray:
         """(n[, k]) scores of only the pairs (U[i], V[j]) of `edges` (n, 2)."""
         U, V = self._check_pair(U, V)
         edges = check_edges(edges, (U.shape[0], V.shape[0]))
-        return self._squeezed(self._function.at_edges(U, V, edges))
+        return self._squeezed(self.pair_function.at_edges(U, V, edges))
 
     def rank(self, u, V, k=None) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the k best of V given the node u, best first, and their scores.
@@ -151,7 +153,7 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         n_best = V.shape[0] if k is None else k
         if not isinstance(n_best, numbers.Integral) or n_best < 1:
             raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        function, _ = task.conditions_first(self._function, self._function.transposed())
+        function, _ = task.conditions_first(self.pair_function, self.pair_function.transposed())
         index, scores = function.best(u, V, int(n_best))
         return self._squeezed(index), self._squeezed(scores)
 
@@ -188,7 +190,7 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         problem = self._fitted_problem()
         iterates = all(solver.name == "cg" for solver in problem.solvers)
         alphas = check_alphas(alphas, zero=iterates)
-        size = self._function.coefficients.size
+        size = self.pair_function.coefficients.size
         refuse_too_large(len(alphas), size, "the path", "ask for fewer alphas at a time")
         order = np.argsort(-alphas, kind="stable")
         path = np.stack(list(problem.path(alphas[order].tolist())))

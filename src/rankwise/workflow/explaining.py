@@ -81,7 +81,8 @@ def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Ex
     """
     ranker = model.ranker
     given, ranked = sides_of(ranker.condition)
-    spaces, domains = (ranker._rows, ranker._columns), relation.domains
+    function, domains = ranker.pair_function, relation.domains
+    spaces = function.rows, function.columns
     condition = domains[given].X[relation.edges[[a], given]]
     pair = domains[ranked].X[relation.edges[[a, b], ranked]]
     coefficients = ranker.coef_ if hasattr(ranker, "coef_") else ranker.dual_coef_
