@@ -12,6 +12,7 @@ from numpy.testing import assert_allclose
 
 from rankwise import RLS, Preferences, RankRLS, RankRLSCV
 from rankwise.losses.losses_by_name import QUADRATIC_LOSSES, quadratic_loss
+from rankwise.losses.pair_losses import MagnitudeLoss
 from rankwise.losses.quadratic_loss import PointwiseLoss
 from rankwise.supervision.supervision import pairs_within
 from tests import reference
@@ -219,7 +220,7 @@ def test_pointwise_loss_is_diagonal_and_rows_leave_freely():
 @pytest.mark.parametrize(
     ("loss", "words"),
     [
-        ("gap", "loss must be one of 'magnitude', 'unit', 'relative', or an object"),
+        ("gap", "loss must be one of .*, or an object with a method pairs"),
         (object(), "method pairs"),
         (3, "method pairs"),
     ],
@@ -251,3 +252,8 @@ def test_losses_that_return_nonsense_are_refused(z, w, words):
     X, y, _, _ = data(9)
     with pytest.raises(ValueError, match=words):
         RankRLS(loss=Wrong(z, w)).fit(X, y)
+
+
+def test_a_tie_free_loss_cannot_lose_its_target():
+    with pytest.raises(TypeError, match="subclass PairLoss"):
+        type("Log", (MagnitudeLoss,), {"pairs": lambda self, d: (np.log1p(d), np.ones_like(d))})

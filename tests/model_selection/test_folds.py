@@ -6,6 +6,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneGroupOut, StratifiedKFold
 
+import rankwise
+from rankwise.model_selection import folds
 from rankwise.model_selection.folds import Folds, read_splits
 from rankwise.supervision.queries import Queries
 
@@ -151,3 +153,24 @@ class TestReadSplits:
             for seed in (None, 0, 1)
         ]
         assert tests[0] == tests[1] != tests[2]
+
+
+def test_a_scheme_by_name_is_judged_like_given_folds(monkeypatch):
+    """Halves of each query, the rows of the queries being shuffled."""
+    rng = np.random.default_rng(0)
+    X, y, qid = rng.normal(size=(24, 3)), rng.normal(size=24), rng.permutation(np.arange(24) % 3)
+
+    def halves(queries):
+        for part in (0, 1):
+            yield np.concatenate([items[part::2] for items in queries])
+
+    monkeypatch.setitem(folds.SCHEMES, "leave-half-out", halves)
+    by_hand = list(halves(Queries.from_labels(qid, 24)))
+    named = rankwise.RankRLSCV(cv="leave-half-out").fit(X, y, qid=qid)
+    expected = rankwise.RankRLSCV(cv=by_hand).fit(X, y, qid=qid)
+    np.testing.assert_array_equal(named.cv_results_["score"], expected.cv_results_["score"])
+    rankwise.RankSVMCV(cv="leave-half-out").fit(X, y, qid=qid)
+    with pytest.raises(ValueError, match="queries must stay whole"):
+        rankwise.evaluation.permutation_test(
+            rankwise.RankRLS(), X, y, qid=qid, cv="leave-half-out", n_permutations=2
+        )

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 from rankwise.learners.item_scaler import SCALES
+from rankwise.spaces.kernels import KERNELS
 from rankwise.workflow.recipe import Recipe
-
-KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 
 
 class NumberOrWord(click.ParamType):

@@ -51,8 +51,7 @@ def whole_query_folds(
         return folds
     if folds.kind in ("leave-one-out", "leave-pair-out"):
         raise ValueError(f"cv={folds.kind!r} splits queries: use leave-query-out or folds.")
-    if folds.kind == "folds":
-        _refuse_split_queries(folds)
+    _refuse_split_queries(folds)
     return folds
 
 

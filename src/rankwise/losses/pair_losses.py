@@ -178,10 +178,19 @@ class RelativeLoss(PairLoss):
 
 
 class TieFreeLoss(PairLoss):
-    """Losses with w = 1 over all pairs of different scores: the L of a complete multipartite graph.
+    """Losses with w = 1 whose b is L s for some scores s: L of a complete multipartite graph.
 
-    A subclass gives `scores` s with L s = b.
+    A subclass gives these scores in `class_scores`; `pairs` then serves preferences only. If the
+    target z is another function of the difference, subclass PairLoss.
     """
+
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if "pairs" in vars(cls) and "class_scores" not in vars(cls):
+            raise TypeError(
+                f"{cls.__name__} overrides pairs but not class_scores, which train on scores: "
+                "subclass PairLoss instead."
+            )
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return difference, np.ones(len(difference))

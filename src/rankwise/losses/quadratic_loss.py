@@ -1,7 +1,8 @@
 """The seam of quadratic losses: supervision becomes fᵀLf − 2fᵀb, and says how items leave it.
 
 The built-in losses over pairs are in `pair_losses`, the pointwise one is here. A loss of your own
-needs only `pairs` (see `pair_losses.OwnLoss`) or, for full control, a subclass of QuadraticLoss.
+for RankRLS needs only `pairs` (see `pair_losses.OwnLoss`). Other subclasses of QuadraticLoss serve
+new learners.
 
 A hold-out rule describes the problem that is left without one or two items as a ridge problem
 whose rows are the items, so that items leave it as rows do. All hold-outs of the same kind leave

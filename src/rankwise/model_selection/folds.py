@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -21,6 +21,12 @@ DEFAULT_FOLDS = 10
 RandomState = int | np.random.RandomState | None
 Fold = tuple[np.ndarray, np.ndarray]
 Splits: TypeAlias = int | str | BaseCrossValidator | Iterable[ArrayLike]
+Scheme: TypeAlias = Callable[[Queries], Iterable[np.ndarray]]
+SCHEMES: dict[str, Scheme] = {}
+"""Further schemes by name: a function of the queries that gives the test set of each fold.
+
+They are checked, sorted and judged like folds that a user gives, by every learner alike.
+"""
 
 
 class Folds:
@@ -47,6 +53,8 @@ class Folds:
         random_state: RandomState = None,
     ):
         self.queries = queries
+        if isinstance(cv, str) and cv in SCHEMES:
+            cv = SCHEMES[cv](queries)
         self.groups = None if groups is None else _group_labels(groups, queries.n_items)
         self.kind = self._kind(cv)
         self._given: list[Fold] = []
@@ -65,7 +73,8 @@ class Folds:
         if not isinstance(cv, str):
             return "folds"
         if cv not in NAMED:
-            raise ValueError(f"cv must be one of {NAMED}, an int, a splitter or folds; got {cv!r}.")
+            names = (*NAMED, *SCHEMES)
+            raise ValueError(f"cv must be one of {names}, an int, a splitter or folds; got {cv!r}.")
         several = len(self.queries) > 1
         if cv == "leave-query-out" and not several:
             raise ValueError("cv='leave-query-out' needs qid with two or more queries.")
@@ -103,14 +112,14 @@ class Folds:
 
     @property
     def splits(self) -> list[Fold]:
-        """(held out, tested) row numbers of each fold; all other items train.
+        """(held out, tested) row numbers of each fold, held-out ones ascending; the others train.
 
         The tested items are some of those held out: a given training set may leave items aside,
         which are then neither trained on nor tested. Empty for leave-pair-out.
         """
         blocks = self.blocks
         if blocks is not None:
-            return [(items, items) for items in blocks]
+            return [(np.sort(items), np.sort(items)) for items in blocks]
         if self.kind == "leave-query-out":
             return [(self._with_groups(items), items) for items in self.queries]
         return [(held, test) for held, test in self._given if len(test)]

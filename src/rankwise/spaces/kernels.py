@@ -1,6 +1,7 @@
 """Kernels by name: the one place that compares names of kernels.
 
-A kernel is a name of scikit-learn's pairwise kernels, "precomputed", or a callable.
+A kernel is a name of scikit-learn's pairwise kernels or of OWN_KERNELS, "precomputed", or a
+callable of two matrices (dense, or CSR if X is sparse) or else of two rows.
 """
 
 from __future__ import annotations
@@ -19,6 +20,10 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.definiteness import check_gram, check_square
 from rankwise.validation import check_positive
 
+OWN_KERNELS: dict[str, Callable[[Matrix, Matrix], np.ndarray]] = {}
+"""Kernels that scikit-learn does not have: a function of two matrices for each name."""
+KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid", *OWN_KERNELS)
+"""The names that the command offers."""
 POSITIVE_DEFINITE = ("linear", "rbf", "poly", "polynomial", "laplacian", "cosine", "chi2")
 """Kernels that are semi-definite for every X, unless coef0 is negative."""
 
@@ -66,13 +71,12 @@ class Kernel:
         return "the callable kernel" if callable(self.kernel) else f"the kernel {self.kernel!r}"
 
     def check(self) -> None:
+        names = sorted({*PAIRWISE_KERNEL_FUNCTIONS, *OWN_KERNELS})
         known = callable(self.kernel) or self.is_precomputed
-        if not known and not (
-            isinstance(self.kernel, str) and self.kernel in PAIRWISE_KERNEL_FUNCTIONS
-        ):
-            names = ", ".join(sorted(PAIRWISE_KERNEL_FUNCTIONS))
+        if not known and not (isinstance(self.kernel, str) and self.kernel in names):
             raise ValueError(
-                f"kernel must be one of {names}, 'precomputed' or a callable; got {self.kernel!r}."
+                f"kernel must be one of {', '.join(names)}, 'precomputed' or a callable; "
+                f"got {self.kernel!r}."
             )
         if self.gamma is not None:
             check_positive("gamma", self.gamma)
@@ -87,6 +91,8 @@ class Kernel:
         """
         if callable(self.kernel):
             K = _call(self.kernel, X, Y)
+        elif self.kernel in OWN_KERNELS:
+            K = OWN_KERNELS[self.kernel](X, Y)
         else:
             gamma = self.gamma
             if gamma is None and self.kernel == "chi2":
@@ -134,10 +140,11 @@ PRECOMPUTED = "the precomputed kernel"
 
 
 def _call(kernel: Callable, X: Matrix, Y: Matrix) -> np.ndarray:
-    shape = (X.shape[0], Y.shape[0])
+    """k(X, Y) by one call if the kernel takes matrices, which one pair of items tells."""
     try:
         takes_matrices = np.shape(kernel(X[:1], Y[:1])) == (1, 1)
-        K = kernel(X, Y) if takes_matrices else None
     except (ValueError, TypeError, IndexError):
-        K = None
+        takes_matrices = False
+    K = kernel(X, Y) if takes_matrices else None
+    shape = (X.shape[0], Y.shape[0])
     return pairwise_kernels(X, Y, metric=kernel) if K is None or np.shape(K) != shape else K

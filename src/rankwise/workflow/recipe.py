@@ -26,6 +26,7 @@ from rankwise.learners.rank_svm import RankSVM
 from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
 from rankwise.learners.rank_svm_cv import RankSVMCV
 from rankwise.learners.svrank import SVRank
+from rankwise.losses.losses_by_name import HINGE_LOSSES, QUADRATIC_LOSSES
 from rankwise.spaces.kernels import Kernel
 from rankwise.validation import check_choice, check_positive
 from rankwise.workflow import search
@@ -70,7 +71,7 @@ LEARNERS: dict[str, LearningMethod] = {
     "rank-rls": LearningMethod(
         RankRLS,
         "pairwise least squares; exact cross-validation in closed form",
-        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
+        {name: {"loss": name} for name in QUADRATIC_LOSSES},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
         partial(search.by_own_search, RankRLSCV, "auto"),
         DEFAULT_ALPHAS,
@@ -78,7 +79,7 @@ LEARNERS: dict[str, LearningMethod] = {
     "rank-svm": LearningMethod(
         RankSVM,
         "pairwise hinge loss; for grades and noisy scores",
-        {name: {"loss": name} for name in ("hinge", "squared_hinge")},
+        {name: {"loss": name} for name in HINGE_LOSSES},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
         partial(search.by_own_search, RankSVMCV, search.REFITTED_FOLDS),
         SVM_ALPHAS,
