@@ -205,14 +205,15 @@ def _judge_rows(
                 to_i, to_j = Q[i, i] - Q[j, i], Q[i, j] - Q[j, j]
             inverse = 1.0 / determinant
             for_i, for_j = (to_i * d - to_j * b) * inverse, (to_j * a - to_i * b) * inverse
+            # Rows and sums without branches, so that the loop over outputs is vectorised.
+            s_i, s_j, f_i, f_j, e_i, e_j = s[i], s[j], f[i], f[j], e[i], e[j]
+            counted_i, right_i = counted[i], right[i]
             for c in range(k):
-                gap = s[i, c] - s[j, c]
-                if gap == 0.0:
-                    continue
-                counted[i, c] += 1.0
-                fitted, own, other = f[i, c] - f[j, c], for_i * e[i, c], for_j * e[j, c]
+                gap, fitted = s_i[c] - s_j[c], f_i[c] - f_j[c]
+                own, other = for_i * e_i[c], for_j * e_j[c]
                 predicted = fitted - own - other
-                if tied(predicted, abs(fitted) + abs(own) + abs(other)):
-                    right[i, c] += 0.5
-                elif (predicted > 0.0) == (gap > 0.0):
-                    right[i, c] += 1.0
+                agrees = 1.0 if (predicted > 0.0) == (gap > 0.0) else 0.0
+                is_tie = tied(predicted, abs(fitted) + abs(own) + abs(other))
+                counts = 1.0 if gap != 0.0 else 0.0
+                counted_i[c] += counts
+                right_i[c] += counts * (0.5 if is_tie else agrees)

@@ -67,7 +67,9 @@ class ScoredItems(Supervision):
         return ScoredItems(self.Y[items], self.queries.take(items), self.weight[items])
 
     def select_outputs(self, columns: np.ndarray) -> ScoredItems:
-        return ScoredItems(self.Y[:, columns], self.queries, self.weight)
+        if np.array_equal(columns, np.arange(self.n_outputs)):
+            return self
+        return ScoredItems(np.ascontiguousarray(self.Y[:, columns]), self.queries, self.weight)
 
     def tie_classes(self, column: int = 0) -> TieClasses:
         """The items of each query grouped by their score in one column; O(m log m)."""
