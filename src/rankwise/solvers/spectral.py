@@ -80,13 +80,15 @@ class Spectrum(ABC):
         self.offset = offset
         self.centre = centre
 
-    @cached_property
+    @property
+    @abstractmethod
     def P(self) -> np.ndarray:
-        raise NotImplementedError
+        """(m, r) the training items along the eigenvectors."""
 
-    @cached_property
+    @property
+    @abstractmethod
     def B(self) -> np.ndarray:
-        raise NotImplementedError
+        """The rows of A along the eigenvectors."""
 
     @cached_property
     def beta(self) -> np.ndarray:
@@ -246,13 +248,17 @@ class DualSpectrum(Spectrum):
         if centre is not None:
             # û is lifted above the rest of the spectrum, so that it is the last eigenvector.
             dger(size + 1.0, centre, centre, a=A.T, overwrite_a=True)
-        eigenvalues, B = np.linalg.eigh(A)
+        eigenvalues, U = np.linalg.eigh(A)
         if centre is not None:
-            eigenvalues, B = eigenvalues[:-1], B[:, :-1]
-        self.B = B
+            eigenvalues, U = eigenvalues[:-1], U[:, :-1]
+        self.U = U
         self.noise = _is_noise(eigenvalues, 8)
         self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
-        self.moments = self.B.T @ self.beta
+        self.moments = self.U.T @ self.beta
+
+    @property
+    def B(self) -> np.ndarray:
+        return self.U
 
     @cached_property
     def P(self) -> np.ndarray:
