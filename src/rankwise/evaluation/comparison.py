@@ -15,11 +15,16 @@ from rankwise.evaluation.estimators import check_estimator, has_closed_form
 from rankwise.evaluation.intervals import TRAINING
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.leave_pair_out import judge_pairs
+from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.folds import LEAVE_PAIR_OUT_UP_TO, RandomState, Splits
 from rankwise.supervision.queries import Queries
+
+DOUBTFUL, CLEAR = 0.2, 4.0
+"""A difference with a smaller p-value needs a better model whose score is this many standard errors
+above chance, or one that beats chance in a permutation test."""
 
 Models = Mapping[str, BaseEstimator] | Iterable[BaseEstimator]
 
@@ -90,7 +95,10 @@ def compare(
     test for correlated AUCs. Held-out queries (or items) are not independent, because each of them
     also trains the models that are judged on the others. Their variance is therefore multiplied by
     rankwise.evaluation.intervals.TRAINING, for `score_se` as well; docs/evaluation.md has simulated
-    levels and power. The p-values of all pairs of models are corrected by Holm's method.
+    levels and power. If the better of two models is less than 4 standard errors above chance and
+    has a closed form, it must also beat chance in a permutation test (199 permutations): p is then
+    the larger of the two p-values, of which the second is doubled. The p-values of all pairs of
+    models are corrected by Holm's method.
     """
     models = _named(models)
     y, queries = checked_scores(y, qid)
@@ -104,15 +112,59 @@ def compare(
     if by_query is not None:
         by_query, n_queries = by_query[:, order], len(by_query)
         how += f", {n_queries} queries paired"
+    error = np.sqrt((influence**2).sum(axis=0))
+    chance = _BetterThanChance(models, X, y, qid, cv, random_state)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
         p = paired_p(difference, influence[:, a] - influence[:, b], n_queries)
+        if p < DOUBTFUL and score[a] - 0.5 < CLEAR * error[a]:
+            p = max(p, chance.p_value(names[a]))
         rows.append((names[a], names[b], difference, p))
     rows.sort(key=lambda row: row[3])
     corrected = holm([row[3] for row in rows])
     differences = [Difference(*row, float(p)) for row, p in zip(rows, corrected)]
-    return Comparison(names, score, np.sqrt((influence**2).sum(axis=0)), by_query, differences, how)
+    return Comparison(names, score, error, by_query, differences, how)
+
+
+class _BetterThanChance:
+    """Whether a model beats chance, by a permutation test of its own (199 permutations).
+
+    A model that does not beat chance is not better than another one, whatever their difference is:
+    without signal, differences have longer tails than the paired test assumes. The p-value is
+    doubled, because the better of two models is tested. Only models in closed form are tested: for
+    others it would cost thousands of refits.
+    """
+
+    def __init__(
+        self,
+        models: dict[str, BaseEstimator],
+        X: ArrayLike,
+        y: np.ndarray,
+        qid: ArrayLike | None,
+        cv: Splits,
+        random_state: RandomState,
+    ):
+        self._models, self._X, self._y, self._qid, self._cv = models, X, y, qid, cv
+        self._seed = 0 if random_state is None else random_state
+        self._known: dict[str, float] = {}
+
+    def p_value(self, name: str) -> float:
+        model = self._models[name]
+        if not has_closed_form(model):
+            return 0.0
+        if name not in self._known:
+            *_, p = permutation_test(
+                model,
+                self._X,
+                self._y,
+                qid=self._qid,
+                cv=self._cv,
+                n_permutations=199,
+                random_state=self._seed,
+            )
+            self._known[name] = min(1.0, 2 * p)
+        return self._known[name]
 
 
 def _held_out_estimates(
