@@ -30,13 +30,13 @@ def residual_risk(
 class ResidualRisk(Risk):
     def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray, epsilon: float):
         self.n_items = len(y)
-        self._y, self._queries, self._weight = y, queries, weight
+        self._y, self.queries, self._weight = y, queries, weight
         self._epsilon = float(epsilon)
         self._share = 2.0 / pair_normaliser(queries, weight)
 
     def _residuals(self, p: np.ndarray) -> np.ndarray:
         """The same differences, with fewer digits lost to a large p."""
-        return self._queries.centred(p - self._y)
+        return self.queries.centred(p - self._y)
 
 
 class AbsoluteResiduals(ResidualRisk):
@@ -46,7 +46,7 @@ class AbsoluteResiduals(ResidualRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         e, weight = self._residuals(p), self._weight
-        below, above = SortedResiduals(e, self._queries, self._epsilon).sums(weight)
+        below, above = SortedResiduals(e, self.queries, self._epsilon).sums(weight)
         gradient = self._share * weight * (below - above)
         excess = self._share * self._epsilon * float(weight @ below)
         return Evaluation(max(float(gradient @ e) - excess, 0.0), gradient)
@@ -61,7 +61,7 @@ class SquaredResiduals(ResidualRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         e, weight, epsilon = self._residuals(p), self._weight, self._epsilon
-        pairs = SortedResiduals(e, self._queries, epsilon)
+        pairs = SortedResiduals(e, self.queries, epsilon)
         below, above = pairs.sums(weight)
         degree, tilt = below + above, weight * (below - above)
 
@@ -74,4 +74,9 @@ class SquaredResiduals(ResidualRisk):
 
         pull = laplacian(e) - epsilon * tilt
         value = e @ pull - epsilon * (e @ tilt - epsilon * (weight @ below))
-        return Evaluation(max(self._share * float(value), 0.0), 2.0 * self._share * pull, curvature)
+        return Evaluation(
+            max(self._share * float(value), 0.0),
+            2.0 * self._share * pull,
+            curvature,
+            lambda: 2.0 * self._share * weight * degree,
+        )

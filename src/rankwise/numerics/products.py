@@ -54,13 +54,11 @@ class Products:
 class _SparseRows:
     def __init__(self, X: sparse.csr_array):
         self._arrays: _Csr = (X.data, X.indices, X.indptr)
-        self._shape, self._nnz = X.shape, X.nnz
+        self._shape = X.shape
 
     def block_bounds(self) -> list[int]:
         """Row numbers that cut the matrix into blocks with the same number of entries."""
-        m, n = self._shape
-        cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
-        return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
+        return [0, *(high for _, high in row_bounds(self._arrays[2], self._shape[1]))]
 
     def scores(self, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
         _multiply_rows(self._arrays, low, high, w, out)
@@ -106,6 +104,12 @@ class _Operator:
 
     def pullback(self, _low: int, _high: int, g: np.ndarray) -> np.ndarray:
         return np.asarray(self._phi.T @ g)
+
+
+def row_bounds(indptr: np.ndarray, n: int) -> list[tuple[int, int]]:
+    """First and last row of blocks of a CSR matrix that have about the same number of entries."""
+    cuts = np.linspace(0, indptr[-1], _n_blocks(int(indptr[-1]), n) + 1)[1:-1]
+    return list(pairwise([0, *np.searchsorted(indptr, cuts).tolist(), len(indptr) - 1]))
 
 
 def _n_blocks(n_entries: int, n_columns: int) -> int:
