@@ -41,7 +41,8 @@ def score_pairs(
     if scoring not in (None, "concordance"):
         raise ValueError("leave-pair-out judges pairs: scoring must be None, 1 − ranking error.")
     queries = held_out.supervision.queries
-    scored = [_score_judged(*held_out.judge_pairs(alpha), queries) for alpha in alphas]
+    judged = held_out.judge_pairs(alphas)
+    scored = [_score_judged(*of_alpha, queries) for of_alpha in zip(*judged)]
     scores, influence = zip(*scored)
     return np.stack(scores), np.stack(influence)
 
