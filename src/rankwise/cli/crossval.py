@@ -88,6 +88,9 @@ def crossval(
     for name, path, _ in rows:
         shown.add_row(name, *_cells(path))
     console.print(shown)
+    for name, path, _ in rows:
+        if path is not None and path.needs_wider_grid:
+            say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
         columns = ("learner", "ranking error", "95% interval", "NDCG@10", "tau_b")
