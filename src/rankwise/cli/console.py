@@ -186,7 +186,7 @@ def _mistakes_in_plain_words() -> Iterator[None]:
     try:
         yield
     except click.ClickException as error:
-        error.message = plain(error.message, keep="\n")
+        vars(error).update(message=plain(error.message, keep="\n"))
         raise
 
 
