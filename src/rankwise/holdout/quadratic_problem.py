@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -15,19 +16,37 @@ from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.solver import CONVERGED
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, build_space
-from rankwise.supervision.supervision import Supervision
+from rankwise.supervision.supervision import ComparedItems, Supervision
 
 SOLVERS = {
-    "auto": "cg for sparse linear data too large to decompose, else spectral",
+    "auto": "cg for sparse linear data where it is expected to be faster, else spectral",
     "spectral": "one symmetric eigendecomposition; exact",
     "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
 }
 DECOMPOSABLE = 3000
 """Sparse data with more items and more features than this go to conjugate gradients."""
+ACCURACY = 1e-10
+"""The relative error of the coefficients at which automatic conjugate gradients stop."""
+FEWEST = 100
+"""Conjugate gradients are worth a try if a decomposition takes the time of so many iterations."""
+
+
+def affordable_iterations(X: Matrix, supervision: Supervision) -> int:
+    """How many iterations of conjugate gradients take the time of a decomposition; 0 if X is dense.
+
+    The constants are seconds on one ordinary core: for each n³ of a symmetric eigendecomposition,
+    for each number of a sparse product, and for each iteration besides its products.
+    """
+    if isinstance(X, np.ndarray):
+        return 0
+    pairs = len(supervision.preferences) if isinstance(supervision, ComparedItems) else 0
+    iteration = 2e-9 * (2 * X.nnz + 2 * pairs + X.shape[0]) + 5e-5
+    return int(2e-10 * min(X.shape) ** 3 / (iteration * supervision.n_outputs))
 
 
 class QuadraticProblem(HeldOut):
@@ -61,7 +80,12 @@ class QuadraticProblem(HeldOut):
                 ', or solver="spectral".'
             )
         large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
-        self.uses_cg = solver == "cg" or (solver == "auto" and plain and large)
+        self._affordable = affordable_iterations(X, supervision)
+        chosen = solver == "auto" and plain and (large or self._affordable >= FEWEST)
+        self.uses_cg = solver == "cg" or chosen
+        self._accuracy = ACCURACY if chosen else np.inf
+        self._may_decompose = not self.uses_cg or (chosen and not large)
+        """Whether hold-outs decompose, and a path if conjugate gradients do not converge."""
 
     @cached_property
     def space(self) -> Space:
@@ -73,15 +97,17 @@ class QuadraticProblem(HeldOut):
         return space
 
     @cached_property
+    def _spectral_space(self) -> Space:
+        """The space that is decomposed: of a linear kernel the cheaper side."""
+        return build_space(self.X, self.kernel) if self.uses_cg else self.space
+
+    @cached_property
     def parts(self) -> list[tuple[np.ndarray, QuadraticHoldouts]]:
         """The groups of outputs that share a Laplacian, each with its decomposed problem."""
-        space = self.space
-        if self.uses_cg:  # a decomposition is asked for after all: take the cheaper side
-            space = build_space(self.X, self.kernel)
-        parts = []
+        matrix, parts = self._spectral_space.matrix, []
         for columns in self.loss.output_groups(self.supervision):
             told = self.supervision.select_outputs(columns)
-            parts.append((columns, QuadraticHoldouts(space.matrix, told, self.loss)))
+            parts.append((columns, QuadraticHoldouts(matrix, told, self.loss)))
         return parts
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
@@ -95,43 +121,57 @@ class QuadraticProblem(HeldOut):
         return out
 
     def path(self, alphas: Alphas) -> np.ndarray:
-        """(a, d, k) coefficients of the model for every alpha."""
-        if self.uses_cg:
-            return self._cg_path(self.space.matrix, self.supervision, alphas)
-        solutions = self.by_output(lambda part: part.spectrum.path(alphas))
-        return np.stack([self.space.to_model(solution) for solution in solutions])
+        """(a, d, k) coefficients of the model for every alpha.
 
-    def _cg_path(self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas) -> np.ndarray:
-        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
-        groups = self.loss.output_groups(supervision)
-        weights: np.ndarray | None = None
-        for columns in groups:
+        Conjugate gradients that were chosen automatically may take the time of a decomposition;
+        if they have not converged by then, the problem is decomposed after all.
+        """
+        if self.uses_cg and "parts" not in vars(self):
+            weights = self._cg_path(self.space.matrix, self.supervision, alphas)
+            if weights is not None:
+                return weights
+        solutions = self.by_output(lambda part: part.spectrum.path(alphas))
+        return np.stack([self._spectral_space.to_model(solution) for solution in solutions])
+
+    def _cg_path(
+        self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas
+    ) -> np.ndarray | None:
+        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger.
+
+        None if they did not become accurate and a decomposition can.
+        """
+        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
+        limits |= {"accuracy": self._accuracy, "has_alternative": self._may_decompose}
+        weights = np.empty((len(alphas), self.X.shape[1], supervision.n_outputs))
+        left, most = self._affordable, 0
+        for columns in self.loss.output_groups(supervision):
             quadratic = self.loss.quadratic(supervision.select_outputs(columns))
-            solver = ConjugateGradientSolver(
-                matrix, quadratic, tol=self.tol, max_iter=self.max_iter
-            )
+            solver = ConjugateGradientSolver(matrix, quadratic, **limits)
             start: np.ndarray | None = None
             for i in np.argsort(-np.asarray(alphas), kind="stable"):
+                if self._may_decompose:
+                    solver.max_iter = min(self.max_iter, left)
                 solution = solver.solve(alphas[i], start=start)
-                start = solution.w
-                if weights is None:
-                    weights = np.empty((len(alphas), len(start), supervision.n_outputs))
-                weights[i][:, columns] = start
-                self.n_iter = max(self.n_iter, solution.n_iter)
-        assert weights is not None
+                is_accurate = solution.status == CONVERGED and solution.error <= self._accuracy
+                if self._may_decompose and not is_accurate:
+                    return None
+                start = weights[i][:, columns] = solution.w
+                left, most = left - solution.n_iter, max(most, solution.n_iter)
+        self.n_iter = max(self.n_iter, most)
         return weights
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
-        if not self.uses_cg:
+        if self._may_decompose:
             return self.by_output(lambda part: part.without(items, alphas))
         staying = np.setdiff1d(np.arange(self.n_items), items)
         path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
+        assert path is not None
         return np.stack([np.asarray(self.X[items] @ w) for w in path])
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
-        if self.uses_cg:
-            return super().leave_groups_out(groups, alphas)
-        return self.by_output(lambda part: part.leave_groups_out(groups, alphas))
+        if self._may_decompose:
+            return self.by_output(lambda part: part.leave_groups_out(groups, alphas))
+        return super().leave_groups_out(groups, alphas)
 
     def leave_each_out(self, alphas: Alphas) -> np.ndarray:
         return self.by_output(lambda part: part.leave_each_out(alphas))
@@ -146,7 +186,7 @@ class QuadraticProblem(HeldOut):
         """The larger of two sums: over eigenvectors, and over features or basis items."""
         coefficients = np.abs(self.path([alpha])[0])
         of_model = np.asarray(abs(self.space.represent(self.X)) @ coefficients)
-        if self.uses_cg:
+        if not self._may_decompose:
             return of_model
         of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
         return of_spectrum if self.kernel.is_linear else np.maximum(of_spectrum, of_model)
@@ -170,4 +210,5 @@ class QuadraticProblem(HeldOut):
 
     def __getstate__(self) -> dict[str, object]:
         """Without the decomposition, which any later hold-out computes again."""
-        return {name: value for name, value in vars(self).items() if name not in ("space", "parts")}
+        computed = ("space", "_spectral_space", "parts")
+        return {name: value for name, value in vars(self).items() if name not in computed}
