@@ -238,7 +238,7 @@ class TieFreeLoss(PairLoss):
                 return supervision.Y
             return _columns(per_class[level], supervision.n_outputs)
 
-        return TieFreeRows(level, supervision.weight, self.normalised, scores_left)
+        return TieFreeRows(supervision.weight, level, self.normalised, scores_left)
 
 
 class MagnitudeLoss(TieFreeLoss):
