@@ -34,6 +34,11 @@ def score_grid(
     return score_folds(held_out, folds, alphas, scoring)
 
 
+def highest_score(scoring: Scoring) -> float:
+    """The greatest value that a score can take; infinite for measures that are not ours."""
+    return 1.0 if scoring is None or isinstance(scoring, str | Scorer) else np.inf
+
+
 def score_pairs(
     held_out: HeldOut, alphas: Alphas, scoring: Scoring
 ) -> tuple[np.ndarray, np.ndarray]:
