@@ -160,7 +160,7 @@ def test_preferences_multigraph(loss, query_weight):
     weight[1] = 0.0
     pair_weight = weight * WEIGHT[winner] * WEIGHT[loser]
     totals = {
-        label: (WEIGHT[QID == label].sum(), pair_weight[QID[winner] == label].sum())
+        label: (WEIGHT[label == QID].sum(), pair_weight[QID[winner] == label].sum())
         for label in set(QID)
     }
     pairs = []
