@@ -242,7 +242,7 @@ class TieFreeLoss(PairLoss):
                 return supervision.Y
             return _columns(per_class[level], supervision.n_outputs)
 
-        return TieFreeRows(level, supervision.weight, self.weighting, scores_left)
+        return TieFreeRows(supervision.weight, level, self.weighting, scores_left)
 
 
 class MagnitudeLoss(TieFreeLoss):

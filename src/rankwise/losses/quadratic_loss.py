@@ -39,8 +39,17 @@ def by_kind(kind: np.ndarray) -> list[np.ndarray]:
     return [part for part in np.split(order, np.cumsum(sizes)[:-1]) if len(part)]
 
 
+@dataclass(frozen=True)
 class HoldoutRule:
-    """Base of the rules that rankwise.holdout knows how to apply."""
+    """Base of the rules that rankwise.holdout knows how to apply; `weight` (m,) of the items."""
+
+    weight: np.ndarray
+
+    @property
+    def pair_matrices(self) -> int:
+        """How many m × m matrices leave-pair-out forms for each alpha: one for equal weights."""
+        distinct = len(np.unique(self.weight))
+        return distinct * (distinct + 1) // 2
 
 
 @dataclass(frozen=True)
@@ -53,9 +62,12 @@ class FreeRows(HoldoutRule):
     λ c V/(c⁻ V⁻). `weighting` gives c.
     """
 
-    weight: np.ndarray
     centred: bool = False
     weighting: QueryWeighting = PAIRS
+
+    @property
+    def pair_matrices(self) -> int:
+        return super().pair_matrices if self.centred else 1
 
     @property
     def centre(self) -> np.ndarray | None:
@@ -95,7 +107,6 @@ class TieFreeRows(HoldoutRule):
     """
 
     classes: np.ndarray
-    weight: np.ndarray
     weighting: QueryWeighting
     scores_left: Callable[[np.ndarray], np.ndarray]
 
