@@ -10,20 +10,13 @@ line to `LEGACY`, and older files still load.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
+from rankwise.numerics.import_paths import imported
 from rankwise.supervision.queries import Queries
-
-
-def imported(path: str) -> Any:
-    """The class or function of an import path "module:name"."""
-    module, _, name = path.partition(":")
-    return attrgetter(name)(importlib.import_module(module))
 
 
 @dataclass(frozen=True)
@@ -138,8 +131,8 @@ _QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_prob
 _STREAM: dict[str, Any] = {"training": (*_ITEMS, "_space"), "kept_with": {"_space": "_moments"}}
 _NODES = ("_two_domains", "_has_relations", "_rows", "_columns")
 _MAP = (
-    *("kernel", "basis_index", "exact", "X_basis", "embedding", "K_MR", "scale", "eigenvalues"),
-    *("Q", "is_singular", "has_gap", "basis_to_features"),
+    *("kernel", "basis_index", "exact", "X_basis", "embedding", "K_MR", "scale"),
+    *("basis_features", "basis_to_features"),
 )
 _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")
