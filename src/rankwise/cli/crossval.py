@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
-from rankwise.cli.console import say, stdout, table, working
-from rankwise.cli.data_files import training_data
+from rankwise.cli.console import say, say_json, stdout, table, working
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
-from rankwise.workflow.judging import Judgement, judge_recipe
 from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
-from rankwise.workflow.search import SearchPath
-from rankwise.workflow.training import train as train_model
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rankwise.workflow.judging import Judgement
+    from rankwise.workflow.search import SearchPath
 
 
-@click.command(short_help="Compare learners on DATA by cross-validation.")
+@click.command()
 @click.argument("data")
 @click.option(
     "--learner",
@@ -61,6 +61,11 @@ def crossval(
     folds of whole queries. The best of many candidates looks a little better than it is; --nested
     repeats the choice without each outer fold and judges on that fold.
     """
+    from rankwise.cli.data_files import training_data
+    from rankwise.workflow.judging import judge_recipe
+    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.training import train as train_model
+
     recipes = _recipes(learners, options, given_options(ctx))
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
@@ -75,7 +80,7 @@ def crossval(
             {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
             for name, path, outer in rows
         ]
-        click.echo(json.dumps({"data": items.describe(), "learners": record}, indent=2))
+        say_json({"data": items.describe(), "learners": record})
         return
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
@@ -83,6 +88,9 @@ def crossval(
     for name, path, _ in rows:
         shown.add_row(name, *_cells(path))
     console.print(shown)
+    for name, path, _ in rows:
+        if path is not None and path.needs_wider_grid:
+            say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
         columns = ("learner", "ranking error", "95% interval", "NDCG@10", "tau_b")

@@ -43,10 +43,14 @@ def several(queries: Queries) -> Queries | None:
 
 
 def whole_query_folds(
-    cv: Splits, y: np.ndarray, queries: Queries, random_state: RandomState
+    cv: Splits,
+    y: np.ndarray,
+    queries: Queries,
+    random_state: RandomState,
+    pair_matrices: int = 1,
 ) -> Folds:
     """The folds of `cv`; if a fold would split a query, an error names the query."""
-    folds = Folds(cv, queries, y, random_state=random_state)
+    folds = Folds(cv, queries, y, random_state=random_state, pair_matrices=pair_matrices)
     if len(queries) == 1:
         return folds
     if folds.kind in ("leave-one-out", "leave-pair-out"):

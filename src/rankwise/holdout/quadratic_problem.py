@@ -182,8 +182,16 @@ class QuadraticProblem(HeldOut):
     def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
         return self.by_output(lambda part: part.leave_pairs_out(pairs, alphas))
 
-    def judge_pairs(self, alpha: float) -> Judged:
-        return Judged(*self.by_output(lambda part: np.stack(part.judge_pairs(alpha))))
+    def judge_pairs(self, alphas: Alphas) -> Judged:
+        return Judged(*self.by_output(lambda part: np.stack(part.judge_pairs(alphas))))
+
+    def pair_matrices(self) -> int:
+        """Summed over the groups of outputs; nothing is decomposed."""
+        matrices = 0
+        for columns in self.loss.output_groups(self.supervision):
+            rule = self.loss.holdout_rule(self.supervision.select_outputs(columns))
+            matrices += super().pair_matrices() if rule is None else rule.pair_matrices
+        return matrices
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         """The larger of two sums: over eigenvectors, and over features or basis items."""

@@ -82,7 +82,9 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         of their row numbers
     ties : "keep" keeps zero-magnitude pairs with the magnitude loss, "drop" leaves them out; the
         other losses never have them
-    query_weight : "pairs" every pair weighs 1; "queries" the pairs of a query share weight 1
+    query_weight : "pairs" every pair weighs 1; "size" a pair of a query of m_q items weighs
+        1/m_q, so that a query weighs about as much as it has items; "queries" the pairs of a
+        query share weight 1. With sample_weight v, m_q is the sum of v over the query
     solver : "auto", or "cholesky" (one factorisation for each alpha), "spectral" (one
         decomposition for all alphas) or "cg" (linear kernel; for large sparse data). "auto" fits a
         kernel by "cholesky", and decomposes when a path or a hold-out first asks, or if alpha is

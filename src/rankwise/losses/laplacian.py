@@ -44,7 +44,7 @@ class Laplacian(ABC):
 
     @abstractmethod
     def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
-        """Rᵀ K R for a symmetric K, contiguous by rows; a new matrix, or K itself if `overwrite`."""
+        """Rᵀ K R for a symmetric K, contiguous by rows: a new matrix, or K if `overwrite`."""
 
     @abstractmethod
     def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
