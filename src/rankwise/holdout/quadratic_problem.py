@@ -15,6 +15,7 @@ from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.cholesky import CholeskySolver, LostDigits
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.solver import CONVERGED
 from rankwise.solvers.spectral import PrimalSpectrum
@@ -24,12 +25,14 @@ from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, buil
 from rankwise.supervision.supervision import ComparedItems, Supervision
 
 SOLVERS = {
-    "auto": "cg for sparse linear data where it is expected to be faster, else spectral",
-    "spectral": "one symmetric eigendecomposition; exact",
+    "auto": "cg for sparse linear data if it converges in the time of a decomposition; else "
+    "cholesky for one alpha with a kernel matrix, and spectral for paths, hold-outs and features",
+    "cholesky": "one Cholesky factorisation for each alpha; hold-outs decompose",
+    "spectral": "one symmetric eigendecomposition for all alphas; exact",
     "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
 }
 DECOMPOSABLE = 3000
-"""Sparse data with more items and more features than this go to conjugate gradients."""
+"""Sparse data with more items and more features than this are not decomposed automatically."""
 ACCURACY = 1e-10
 """The relative error of the coefficients at which automatic conjugate gradients stop."""
 FEWEST = 100
@@ -49,11 +52,29 @@ def affordable_iterations(X: Matrix, supervision: Supervision) -> int:
     return int(2e-10 * min(X.shape) ** 3 / (iteration * supervision.n_outputs))
 
 
+def choose_solver(solver: str, X: Matrix, kernel: Kernel, basis: Basis) -> str:
+    """The solver that `solver` means for these items: one of SOLVERS, "auto" if it depends on use.
+
+    MissingRequirement if conjugate gradients are asked for without the features of the items.
+    """
+    plain = kernel.is_linear and basis is None
+    if solver == "cg" and not plain:
+        raise MissingRequirement(
+            'solver="cg" requires the features of the items: use a linear kernel without basis='
+            ', or solver="spectral".'
+        )
+    if solver == "auto" and plain and sparse.issparse(X) and min(X.shape) > DECOMPOSABLE:
+        return "cg"
+    return solver
+
+
 class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
-    Nothing is computed before it is needed: the first path or hold-out builds the space and
-    decomposes it, once for each group of outputs that share a Laplacian.
+    Nothing is computed before it is needed. A single alpha with a kernel matrix takes one Cholesky
+    factorisation in place, after which the kernel matrix is gone. The first longer path or
+    hold-out builds the space (again) and decomposes it, once for each group of outputs that share
+    a Laplacian.
     """
 
     def __init__(
@@ -73,19 +94,12 @@ class QuadraticProblem(HeldOut):
         self.basis, self.random_state = basis, random_state
         self.tol, self.max_iter = tol, max_iter
         self.n_iter = 1
-        plain = kernel.is_linear and basis is None
-        if solver == "cg" and not plain:
-            raise MissingRequirement(
-                'solver="cg" requires the features of the items: use a linear kernel without basis='
-                ', or solver="spectral".'
-            )
-        large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
-        self._affordable = affordable_iterations(X, supervision)
-        chosen = solver == "auto" and plain and (large or self._affordable >= FEWEST)
-        self.uses_cg = solver == "cg" or chosen
-        self._accuracy = ACCURACY if chosen else np.inf
-        self._may_decompose = not self.uses_cg or (chosen and not large)
-        """Whether hold-outs decompose, and a path if conjugate gradients do not converge."""
+        self.solver = choose_solver(solver, X, kernel, basis)
+        self.uses_cg = self.solver == "cg"
+        self._accuracy = np.inf if solver == "cg" else ACCURACY
+        self._affordable = 0
+        if self.solver == "auto" and kernel.is_linear and basis is None:
+            self._affordable = affordable_iterations(X, supervision)
 
     @cached_property
     def space(self) -> Space:
@@ -97,17 +111,15 @@ class QuadraticProblem(HeldOut):
         return space
 
     @cached_property
-    def _spectral_space(self) -> Space:
-        """The space that is decomposed: of a linear kernel the cheaper side."""
-        return build_space(self.X, self.kernel) if self.uses_cg else self.space
-
-    @cached_property
     def parts(self) -> list[tuple[np.ndarray, QuadraticHoldouts]]:
         """The groups of outputs that share a Laplacian, each with its decomposed problem."""
-        matrix, parts = self._spectral_space.matrix, []
+        space = self.space
+        if self.uses_cg:  # a decomposition is asked for after all: take the cheaper side
+            space = build_space(self.X, self.kernel)
+        parts = []
         for columns in self.loss.output_groups(self.supervision):
             told = self.supervision.select_outputs(columns)
-            parts.append((columns, QuadraticHoldouts(matrix, told, self.loss)))
+            parts.append((columns, QuadraticHoldouts(space.matrix, told, self.loss)))
         return parts
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
@@ -123,37 +135,63 @@ class QuadraticProblem(HeldOut):
     def path(self, alphas: Alphas) -> np.ndarray:
         """(a, d, k) coefficients of the model for every alpha.
 
-        Conjugate gradients that were chosen automatically may take the time of a decomposition;
-        if they have not converged by then, the problem is decomposed after all.
+        Conjugate gradients that are not asked for may take the time of a decomposition; if they
+        have not converged by then, the problem is decomposed after all.
         """
-        if self.uses_cg and "parts" not in vars(self):
-            weights = self._cg_path(self.space.matrix, self.supervision, alphas)
+        if self.uses_cg or (self._affordable >= FEWEST and "parts" not in vars(self)):
+            weights = self._cg_path(Features(self.X), self.supervision, alphas)
             if weights is not None:
                 return weights
-        solutions = self.by_output(lambda part: part.spectrum.path(alphas))
-        return np.stack([self._spectral_space.to_model(solution) for solution in solutions])
+        solutions = self._cholesky_path(alphas) if self._factorises(alphas) else None
+        if solutions is None:
+            solutions = self.by_output(lambda part: part.spectrum.path(alphas))
+        return np.stack([self.space.to_model(solution) for solution in solutions])
+
+    def _factorises(self, alphas: Alphas) -> bool:
+        """Whether Cholesky factorisations are asked for, or cheaper than what is known already."""
+        if self.solver != "auto":
+            return self.solver == "cholesky"
+        return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+
+    def _cholesky_path(self, alphas: Alphas) -> np.ndarray | None:
+        """(a, r, k) coefficients of `space.matrix`, or None if some alpha is too small for it."""
+        groups = self.loss.output_groups(self.supervision)
+        matrix = self.space.matrix
+        if "parts" not in vars(self):
+            del self.space.matrix  # it is overwritten below
+        solutions: np.ndarray | None = None
+        for columns in groups:
+            quadratic = self.loss.quadratic(self.supervision.select_outputs(columns))
+            overwrite = columns is groups[-1] and "parts" not in vars(self)
+            try:
+                solver = CholeskySolver(matrix, quadratic, overwrite=overwrite)
+                found = np.stack([solver.solve(alpha).w for alpha in alphas])
+            except LostDigits:
+                return None
+            if solutions is None:
+                solutions = np.empty((*found.shape[:2], self.supervision.n_outputs))
+            solutions[..., columns] = found
+        return solutions
 
     def _cg_path(
         self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas
     ) -> np.ndarray | None:
         """(a, n, k) weights by conjugate gradients, each alpha started from the next larger.
 
-        None if they did not become accurate and a decomposition can.
+        None if they did not become accurate, unless the problem `uses_cg` in any case.
         """
-        limits: dict[str, Any] = {"tol": self.tol, "max_iter": self.max_iter}
-        limits |= {"accuracy": self._accuracy, "has_alternative": self._may_decompose}
+        limits: dict[str, Any] = {"accuracy": self._accuracy, "has_alternative": not self.uses_cg}
         weights = np.empty((len(alphas), self.X.shape[1], supervision.n_outputs))
         left, most = self._affordable, 0
         for columns in self.loss.output_groups(supervision):
             quadratic = self.loss.quadratic(supervision.select_outputs(columns))
-            solver = ConjugateGradientSolver(matrix, quadratic, **limits)
+            solver = ConjugateGradientSolver(matrix, quadratic, tol=self.tol, **limits)
             start: np.ndarray | None = None
             for i in np.argsort(-np.asarray(alphas), kind="stable"):
-                if self._may_decompose:
-                    solver.max_iter = min(self.max_iter, left)
+                solver.max_iter = self.max_iter if self.uses_cg else min(self.max_iter, left)
                 solution = solver.solve(alphas[i], start=start)
                 is_accurate = solution.status == CONVERGED and solution.error <= self._accuracy
-                if self._may_decompose and not is_accurate:
+                if not (is_accurate or self.uses_cg):
                     return None
                 start = weights[i][:, columns] = solution.w
                 left, most = left - solution.n_iter, max(most, solution.n_iter)
@@ -161,7 +199,7 @@ class QuadraticProblem(HeldOut):
         return weights
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
-        if self._may_decompose:
+        if not self.uses_cg:
             return self.by_output(lambda part: part.without(items, alphas))
         staying = np.setdiff1d(np.arange(self.n_items), items)
         path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
@@ -169,9 +207,9 @@ class QuadraticProblem(HeldOut):
         return np.stack([np.asarray(self.X[items] @ w) for w in path])
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
-        if self._may_decompose:
-            return self.by_output(lambda part: part.leave_groups_out(groups, alphas))
-        return super().leave_groups_out(groups, alphas)
+        if self.uses_cg:
+            return super().leave_groups_out(groups, alphas)
+        return self.by_output(lambda part: part.leave_groups_out(groups, alphas))
 
     def leave_each_out(self, alphas: Alphas) -> np.ndarray:
         return self.by_output(lambda part: part.leave_each_out(alphas))
@@ -192,11 +230,13 @@ class QuadraticProblem(HeldOut):
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         """The larger of two sums: over eigenvectors, and over features or basis items."""
+        of_spectrum = None
+        if not self.uses_cg:
+            of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
         coefficients = np.abs(self.path([alpha])[0])
         of_model = np.asarray(abs(self.space.represent(self.X)) @ coefficients)
-        if not self._may_decompose:
+        if of_spectrum is None:
             return of_model
-        of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
         return of_spectrum if self.kernel.is_linear else np.maximum(of_spectrum, of_model)
 
     def known_equations(self) -> tuple[list[np.ndarray], np.ndarray] | None:
@@ -218,5 +258,4 @@ class QuadraticProblem(HeldOut):
 
     def __getstate__(self) -> dict[str, object]:
         """Without the decomposition, which any later hold-out computes again."""
-        computed = ("space", "_spectral_space", "parts")
-        return {name: value for name, value in vars(self).items() if name not in computed}
+        return {name: value for name, value in vars(self).items() if name not in ("space", "parts")}

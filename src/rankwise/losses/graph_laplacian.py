@@ -82,7 +82,7 @@ class GraphLaplacian(Laplacian):
     def factor_t(self, X: np.ndarray) -> np.ndarray:
         return self._factorised.R.T @ X
 
-    def sandwich(self, K: np.ndarray) -> np.ndarray:
+    def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
         return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
