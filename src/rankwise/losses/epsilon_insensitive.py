@@ -30,13 +30,14 @@ def residual_risk(
 class ResidualRisk(Risk):
     def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray, epsilon: float):
         self.n_items = len(y)
-        self._y, self.queries, self._weight = y, queries, weight
+        self._y, self._weight = y, weight
+        self._queries = self.queries = queries
         self._epsilon = float(epsilon)
         self._share = 2.0 / pair_normaliser(queries, weight)
 
     def _residuals(self, p: np.ndarray) -> np.ndarray:
         """The same differences, with fewer digits lost to a large p."""
-        return self.queries.centred(p - self._y)
+        return self._queries.centred(p - self._y)
 
 
 class AbsoluteResiduals(ResidualRisk):
@@ -46,7 +47,7 @@ class AbsoluteResiduals(ResidualRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         e, weight = self._residuals(p), self._weight
-        below, above = SortedResiduals(e, self.queries, self._epsilon).sums(weight)
+        below, above = SortedResiduals(e, self._queries, self._epsilon).sums(weight)
         gradient = self._share * weight * (below - above)
         excess = self._share * self._epsilon * float(weight @ below)
         return Evaluation(max(float(gradient @ e) - excess, 0.0), gradient)
@@ -61,7 +62,7 @@ class SquaredResiduals(ResidualRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         e, weight, epsilon = self._residuals(p), self._weight, self._epsilon
-        pairs = SortedResiduals(e, self.queries, epsilon)
+        pairs = SortedResiduals(e, self._queries, epsilon)
         below, above = pairs.sums(weight)
         degree, tilt = below + above, weight * (below - above)
 

@@ -35,8 +35,8 @@ class Risk(ABC):
 
     `offers` names what solvers may require: "gradient", and "curvature" if the risk is smooth.
     `queries` says which items are compared with each other: a shift of all p of a query changes
-    nothing. None if this is unknown. Over scores an evaluation should cost O(m log m) however many pairs there are, and over l
-    explicit preferences O(l + m).
+    nothing. None if this is unknown. Over scores an evaluation should cost O(m log m) however many
+    pairs there are, and over l explicit preferences O(l + m).
     """
 
     name: ClassVar[str] = "this risk"

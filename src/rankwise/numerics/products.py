@@ -20,7 +20,7 @@ from rankwise.numerics.threads import run
 MAX_BLOCKS = 16
 BLOCK_ENTRIES = 100_000
 
-_Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
+Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
 """data, indices, indptr of a CSR matrix."""
 
 
@@ -53,7 +53,7 @@ class Products:
 
 class _SparseRows:
     def __init__(self, X: sparse.csr_array):
-        self._arrays: _Csr = (X.data, X.indices, X.indptr)
+        self._arrays: Csr = (X.data, X.indices, X.indptr)
         self._shape = X.shape
 
     def block_bounds(self) -> list[int]:
@@ -118,7 +118,7 @@ def _n_blocks(n_entries: int, n_columns: int) -> int:
 
 
 @njit(cache=True, nogil=True)
-def _multiply_rows(X: _Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
+def _multiply_rows(X: Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
     data, indices, indptr = X
     for row in range(low, high):
         total = 0.0
@@ -128,7 +128,7 @@ def _multiply_rows(X: _Csr, low: int, high: int, w: np.ndarray, out: np.ndarray)
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(X: _Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
+def _add_rows(X: Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
     data, indices, indptr = X
     total = np.zeros(n)
     for row in range(low, high):

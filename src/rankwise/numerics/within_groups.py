@@ -17,7 +17,7 @@ from numba import njit, uintp
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix, dense
-from rankwise.numerics.products import row_bounds
+from rankwise.numerics.products import Csr, row_bounds
 from rankwise.numerics.threads import run
 
 BLOCK_ENTRIES = 500_000
@@ -45,7 +45,7 @@ class RowGroups:
     def squares(self, weight: np.ndarray) -> np.ndarray:
         """Σ d (x − x̄)² over all rows, for each column (n,)."""
         phi, n = self._phi, self._phi.shape[1]
-        if not sparse.issparse(phi):
+        if isinstance(phi, np.ndarray):
             return self._sum(weight, _squares, np.zeros(n))
         if len(self._starts) == 2:
             first, second = column_moments(phi, weight)
@@ -87,7 +87,7 @@ class RowGroups:
         """Runs of whole groups of about `step` rows; a group of more rows is a run of its own."""
         sizes, edges, rows = np.diff(self._starts), [0], 0
         for group, size in enumerate(sizes):
-            if rows and rows + size > 2 * step or rows >= step:
+            if (rows and rows + size > 2 * step) or rows >= step:
                 edges.append(group)
                 rows = 0
             rows += size
@@ -135,7 +135,7 @@ def _added(parts: list[np.ndarray]) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _moments(X, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
+def _moments(X: Csr, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
     """Σ d x and Σ d x² over some rows, (2, n)."""
     data, indices, indptr = X
     total = np.zeros((2, n))
@@ -148,7 +148,13 @@ def _moments(X, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _within(X, rows, block: tuple[int, int], weight: np.ndarray, n: int) -> np.ndarray:
+def _within(
+    X: Csr,
+    rows: tuple[np.ndarray, np.ndarray],
+    block: tuple[int, int],
+    weight: np.ndarray,
+    n: int,
+) -> np.ndarray:
     """Σ d (x − x̄)² over some groups, (n,)."""
     data, indices, indptr = X
     order, starts = rows

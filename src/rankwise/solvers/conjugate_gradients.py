@@ -70,8 +70,8 @@ class NormalEquations:
     """H x = right with H = Φᵀ C Φ + ridge·I.
 
     `scores(x)` is Φ x, and `bend(x, Φ x)` is H x, which takes one product with C and one with Φᵀ.
-    `precondition` multiplies a residual r by an approximate inverse of H; `energy` is the product of
-    the result with r. `image` is Φ times the last direction.
+    `precondition` multiplies a residual r by an approximate inverse of H, and `energy` is the
+    product of the result with r. `image` is Φ times the last direction.
     """
 
     noise = 0.0

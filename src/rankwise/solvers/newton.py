@@ -56,11 +56,11 @@ class NewtonSolver(Solver):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> Solution:
-        """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖ and the gap is at most tol, from `start` (zero if None).
+        """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖ and gap ≤ tol J(0), from `start` (zero if None).
 
         J is 2·alpha strongly convex and never negative, so the gap is at most ‖∇J‖²/(4 alpha), and
         at most J. If less than a tenth of J(0) is gained, the gap must fall to 10·tol of the gain.
-        The iterations also end if rounding errors allow no further progress.
+        The solution is not called converged if rounding errors end the iterations before.
         """
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             m, n = self._products.shape
@@ -80,7 +80,7 @@ class NewtonSolver(Solver):
                     norm = float(np.linalg.norm(gradient))
                     gap = min(norm**2 / (4 * alpha), point.objective)
                     progress.record(point.objective, gap, norm)
-                    enough = tol * origin.share(point, alpha)
+                    enough = tol * origin.risk.value * origin.share(point, alpha)
                     if norm <= tol * reference and gap <= enough:
                         status = CONVERGED
                     if status == CONVERGED or n_iter == max_iter:
