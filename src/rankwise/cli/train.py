@@ -117,7 +117,8 @@ def train(
     model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
     write_model(model, output)
     if not quiet:
-        say(summary(model))
+        for line in summary(model).splitlines():
+            say(line)
         say(f"Wrote {output}." if output != "-" else "Wrote the model to standard output.")
 
 

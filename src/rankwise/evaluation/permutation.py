@@ -101,8 +101,9 @@ def _closed_form(
     basis, seed = parameters.get("basis"), parameters.get("random_state")
     if basis is not None:
         model.set_params(basis=choose_basis(basis, len(y), seed))
-    folds = whole_query_folds(cv, y, queries, seed)
     qid = queries.codes if len(queries) > 1 else None
+    matrices = model.hold_outs(X, y, qid=qid).pair_matrices()
+    folds = whole_query_folds(cv, y, queries, seed, matrices)
 
     def score(Y: np.ndarray) -> np.ndarray:
         problem = model.hold_outs(X, Y, qid=qid)

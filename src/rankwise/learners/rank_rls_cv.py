@@ -9,8 +9,8 @@ import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
 from rankwise.model_selection.choosing import POWERS_OF_TWO, ScoredGrid, search_grid
-from rankwise.model_selection.folds import Folds, Splits
-from rankwise.model_selection.scoring import highest_score, score_grid
+from rankwise.model_selection.folds import Splits
+from rankwise.model_selection.scoring import folds_of, highest_score, score_grid
 
 DEFAULT_ALPHAS = POWERS_OF_TWO.alphas
 
@@ -30,8 +30,9 @@ class RankRLSCV(PairwiseLeastSquares):
     cv : "leave-pair-out", "leave-query-out", "leave-one-out", an int number of folds (by query
         where there are queries), a scikit-learn splitter, or an iterable of (train, test) or of
         test index arrays. "auto": leave-query-out with queries, else leave-pair-out up to 4000
-        items, else 10 folds. Leave-one-out pools the predictions of m models, which is biased
-        for ranking: prefer leave-pair-out.
+        items where the loss has it for about the price of a fit, else 10 folds (the relative loss
+        and losses of your own refit without each pair: folds from 33 items on). Leave-one-out
+        pools the predictions of m models, which is biased for ranking: prefer leave-pair-out.
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
@@ -44,6 +45,7 @@ class RankRLSCV(PairwiseLeastSquares):
     alpha_ : the chosen alpha, (k,) with alpha_per_target
     alphas_ : the grid that was scored
     best_score_ : its score
+    cv_ : what was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
         alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
         the mean over queries or folds.
@@ -59,8 +61,8 @@ class RankRLSCV(PairwiseLeastSquares):
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid, choose, and keep the model of the chosen alpha."""
         problem, single = self._checked_problem(X, y, qid, sample_weight, None)
-        supervision = problem.supervision
-        folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
+        folds = folds_of(problem, self.cv, random_state=self.random_state)
+        self.cv_ = str(folds)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             scores, influence = score_grid(problem, folds, alphas, self.scoring)

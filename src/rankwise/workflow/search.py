@@ -137,7 +137,9 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
-    return Fit(model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items)))
+    by = getattr(model, "cv_", None) if isinstance(cv, str) else None
+    by = by or _held_out_in_words(cv, items)
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, by))
 
 
 def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
