@@ -150,7 +150,12 @@ _MODELS = (
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
-    Estimator("rankwise:MPRank", (*_SHAPE, "_moments", "_told"), caches=("_problem",), **_STREAM),
+    Estimator(
+        "rankwise:MPRank",
+        (*_SHAPE, "_moments", "_told"),
+        caches=("_problem", "_stream"),
+        **_STREAM,
+    ),
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
     Estimator("rankwise:RankBoost", ("_has_queries",)),
