@@ -236,6 +236,20 @@ class QuadraticProblem(HeldOut):
         assert path is not None
         return np.stack([np.asarray(self.X[items] @ w) for w in path])
 
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        if not self.uses_cg:
+            return self.by_output(lambda part: part.without_statements(statements, alphas))
+        preferences, rest = self.split_statements(statements)
+        if not rest.pair_weights().any():
+            return np.zeros((len(alphas), len(statements), 1))
+        path = self._cg_path(Features(self.X), rest, alphas)
+        assert path is not None
+        winner, loser = preferences.winner[statements], preferences.loser[statements]
+        return np.stack([np.asarray((self.X[winner] - self.X[loser]) @ w) for w in path])
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        return self.by_output(lambda part: part.leave_preferences_out(alphas))
+
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         if self.uses_cg:
             return super().leave_groups_out(groups, alphas)

@@ -103,3 +103,7 @@ class GraphLaplacian(Laplacian):
 
     def solve_factor(self, b: np.ndarray) -> np.ndarray:
         return self.factor_t(b) / self._factorised.squared_norm[:, None]
+
+    def inverse_factor(self, Y: np.ndarray) -> np.ndarray:
+        """R (RᵀR)⁻¹ Y, so that differences of its rows are rows of the pairs in the space of R."""
+        return self.factor(Y / self._factorised.squared_norm[:, None])
