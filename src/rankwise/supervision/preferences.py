@@ -96,6 +96,25 @@ class Preferences:
                     f"(0 to {n_items - 1})."
                 )
 
+    def subset(self, statements: np.ndarray) -> Preferences:
+        """Some of the preferences, about the same items."""
+        return Preferences(
+            self.winner[statements],
+            self.loser[statements],
+            self.magnitude[statements],
+            self.weight[statements],
+            self.n_items,
+        )
+
+    def unordered_pairs(self, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+        """(l,) the number of each preference's pair of items, and (p, 2) the pairs, i < j.
+
+        Pairs are numbered in ascending order; O(l log l).
+        """
+        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
+        keys, pair_of = np.unique(low * n_items + high, return_inverse=True)
+        return pair_of.ravel(), np.column_stack((keys // n_items, keys % n_items))
+
     def take(self, index: np.ndarray, n_items: int) -> Preferences:
         """The preferences among the items `index`, numbered by their position in it."""
         position = np.full(n_items, -1)

@@ -118,6 +118,11 @@ class ComparedItems(Supervision):
     def select_outputs(self, columns: np.ndarray) -> ComparedItems:
         return self
 
+    def without_statements(self, statements: np.ndarray) -> ComparedItems:
+        """The same items without some of the preferences."""
+        kept = self.preferences.subset(np.delete(np.arange(len(self.preferences)), statements))
+        return ComparedItems(kept, self.queries, self.weight)
+
     def pair_weights(self) -> np.ndarray:
         """(l,) the weight of each preference, before the loss has its say."""
         winner, loser = self.preferences.winner, self.preferences.loser
