@@ -126,7 +126,7 @@ def preference_error(preferences: Preferences, s: ArrayLike, ties: str = "half")
 
 
 def conditional_error(
-    Y: ArrayLike, S: ArrayLike, condition: str = "row", average: str | bool = "conditions"
+    Y: ArrayLike, S: ArrayLike, condition: str = "row", average: str | bool | None = "conditions"
 ) -> Any:
     """Ranking error of a relation: with condition "row" each row is a query over the columns.
 
@@ -138,7 +138,8 @@ def conditional_error(
     A nan in Y means not observed; the value of S at that place does not matter. O(pq log(pq)) for
     p rows and q columns.
     """
-    average = {True: "conditions", False: None}.get(average, average)
+    if isinstance(average, bool):
+        average = "conditions" if average else None
     if average is not None:
         check_choice("average", average, ("conditions", "pairs"))
     check_choice("condition", condition, ("row", "column"))
