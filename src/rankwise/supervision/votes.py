@@ -97,8 +97,8 @@ def _results(first: np.ndarray, second: np.ndarray, said: np.ndarray) -> np.ndar
     if not known.all():
         row = int(np.argmin(known))
         raise ValueError(
-            f"outcome at row {row} is {str(text[row])!r}: it must be 1, 'a' or {first[row]!s} if a won, "
-            f"0, 'b' or {second[row]!s} if b won, or 0.5 or 'tie'."
+            f"outcome at row {row} is {str(text[row])!r}: it must be 1, 'a' or {first[row]!s} if a "
+            f"won, 0, 'b' or {second[row]!s} if b won, or 0.5 or 'tie'."
         )
     word, name = np.argmax(by_word, axis=0), np.argmax(by_name, axis=0)
     has_word, has_name = np.any(by_word, axis=0), np.any(by_name, axis=0)
@@ -106,7 +106,7 @@ def _results(first: np.ndarray, second: np.ndarray, said: np.ndarray) -> np.ndar
     if unclear.any():
         row = int(np.argmax(unclear))
         raise ValueError(
-            f"outcome at row {row} is {str(text[row])!r}, which is also the name of an item of that "
-            "vote: give the items other names, or write every outcome as the name of the winner."
+            f"outcome at row {row} is {str(text[row])!r}, which is also the name of an item of "
+            "that vote: give the items other names, or write every outcome as the name of the winner."
         )
     return np.where(has_word, word, name)
