@@ -107,6 +107,6 @@ def _results(first: np.ndarray, second: np.ndarray, said: np.ndarray) -> np.ndar
         row = int(np.argmax(unclear))
         raise ValueError(
             f"outcome at row {row} is {str(text[row])!r}, which is also the name of an item of "
-            "that vote: give the items other names, or write every outcome as the name of the winner."
+            "that vote: give the items other names, or name the winner in every row."
         )
     return np.where(has_word, word, name)
