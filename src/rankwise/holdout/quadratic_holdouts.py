@@ -180,7 +180,7 @@ class QuadraticHoldouts(HeldOut):
         out = np.empty((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = matrix.scores(items, staying, rest.expand(solution))
+            out[i] = matrix.scores(items, staying, rest.model(solution, alpha))
         return out + self.offset_of(items)
 
     def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:

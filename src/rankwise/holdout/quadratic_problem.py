@@ -14,6 +14,7 @@ from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.cholesky import CholeskySolver, LostDigits
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
@@ -22,19 +23,39 @@ from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, buil
 from rankwise.supervision.supervision import Supervision
 
 SOLVERS = {
-    "auto": "cg for sparse linear data too large to decompose, else spectral",
-    "spectral": "one symmetric eigendecomposition; exact",
+    "auto": "cg for sparse linear data too large to decompose; else cholesky for one alpha with a "
+    "kernel matrix, and spectral for paths, hold-outs and features",
+    "cholesky": "one Cholesky factorisation for each alpha; hold-outs decompose",
+    "spectral": "one symmetric eigendecomposition for all alphas; exact",
     "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
 }
 DECOMPOSABLE = 3000
 """Sparse data with more items and more features than this go to conjugate gradients."""
 
 
+def choose_solver(solver: str, X: Matrix, kernel: Kernel, basis: Basis) -> str:
+    """The solver that `solver` means for these items: one of SOLVERS, "auto" if it depends on use.
+
+    MissingRequirement if conjugate gradients are asked for without the features of the items.
+    """
+    plain = kernel.is_linear and basis is None
+    if solver == "cg" and not plain:
+        raise MissingRequirement(
+            'solver="cg" requires the features of the items: use a linear kernel without basis='
+            ', or solver="spectral".'
+        )
+    if solver == "auto" and plain and sparse.issparse(X) and min(X.shape) > DECOMPOSABLE:
+        return "cg"
+    return solver
+
+
 class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
-    Nothing is computed before it is needed: the first path or hold-out builds the space and
-    decomposes it, once for each group of outputs that share a Laplacian.
+    Nothing is computed before it is needed. A single alpha with a kernel matrix takes one Cholesky
+    factorisation in place, after which the kernel matrix is gone. The first longer path or
+    hold-out builds the space (again) and decomposes it, once for each group of outputs that share
+    a Laplacian.
     """
 
     def __init__(
@@ -54,14 +75,8 @@ class QuadraticProblem(HeldOut):
         self.basis, self.random_state = basis, random_state
         self.tol, self.max_iter = tol, max_iter
         self.n_iter = 1
-        plain = kernel.is_linear and basis is None
-        if solver == "cg" and not plain:
-            raise MissingRequirement(
-                'solver="cg" requires the features of the items: use a linear kernel without basis='
-                ', or solver="spectral".'
-            )
-        large = sparse.issparse(X) and min(X.shape) > DECOMPOSABLE
-        self.uses_cg = solver == "cg" or (solver == "auto" and plain and large)
+        self.solver = choose_solver(solver, X, kernel, basis)
+        self.uses_cg = self.solver == "cg"
 
     @cached_property
     def space(self) -> Space:
@@ -98,8 +113,36 @@ class QuadraticProblem(HeldOut):
         """(a, d, k) coefficients of the model for every alpha."""
         if self.uses_cg:
             return self._cg_path(self.space.matrix, self.supervision, alphas)
-        solutions = self.by_output(lambda part: part.spectrum.path(alphas))
+        solutions = self._cholesky_path(alphas) if self._factorises(alphas) else None
+        if solutions is None:
+            solutions = self.by_output(lambda part: part.spectrum.path(alphas))
         return np.stack([self.space.to_model(solution) for solution in solutions])
+
+    def _factorises(self, alphas: Alphas) -> bool:
+        """Whether Cholesky factorisations are asked for, or cheaper than what is known already."""
+        if self.solver != "auto":
+            return self.solver == "cholesky"
+        return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+
+    def _cholesky_path(self, alphas: Alphas) -> np.ndarray | None:
+        """(a, r, k) coefficients of `space.matrix`, or None if some alpha is too small for it."""
+        groups = self.loss.output_groups(self.supervision)
+        matrix = self.space.matrix
+        if "parts" not in vars(self):
+            del self.space.matrix  # it is overwritten below
+        solutions: np.ndarray | None = None
+        for columns in groups:
+            quadratic = self.loss.quadratic(self.supervision.select_outputs(columns))
+            overwrite = columns is groups[-1] and "parts" not in vars(self)
+            try:
+                solver = CholeskySolver(matrix, quadratic, overwrite=overwrite)
+                found = np.stack([solver.solve(alpha).w for alpha in alphas])
+            except LostDigits:
+                return None
+            if solutions is None:
+                solutions = np.empty((*found.shape[:2], self.supervision.n_outputs))
+            solutions[..., columns] = found
+        return solutions
 
     def _cg_path(self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas) -> np.ndarray:
         """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
@@ -152,11 +195,13 @@ class QuadraticProblem(HeldOut):
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         """The larger of two sums: over eigenvectors, and over features or basis items."""
+        of_spectrum = None
+        if not self.uses_cg:
+            of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
         coefficients = np.abs(self.path([alpha])[0])
         of_model = np.asarray(abs(self.space.represent(self.X)) @ coefficients)
-        if self.uses_cg:
+        if of_spectrum is None:
             return of_model
-        of_spectrum = self.by_output(lambda part: part.spectrum.term_sizes(alpha))
         return of_spectrum if self.kernel.is_linear else np.maximum(of_spectrum, of_model)
 
     def known_equations(self) -> tuple[list[np.ndarray], np.ndarray] | None:

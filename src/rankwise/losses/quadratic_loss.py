@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.losses.laplacian import Laplacian, PointLaplacian, Target
+from rankwise.losses.query_weights import PAIRS, QueryWeighting, kept_pair_total
 from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.supervision import ScoredItems, Supervision
 
@@ -58,11 +59,11 @@ class FreeRows(HoldoutRule):
     Pointwise losses: the λ of the problem stays. A single query with all its pairs (`centred`):
     the problem is ridge regression with an unpenalised intercept at λ/(c V), V being the total
     weight and c the scale of the query, so after items left it is the same problem at
-    λ c V/(c⁻ V⁻). `normalised` says that c is one over the weight of all pairs.
+    λ c V/(c⁻ V⁻). `weighting` gives c.
     """
 
     centred: bool = False
-    normalised: bool = False
+    weighting: QueryWeighting = PAIRS
 
     @property
     def pair_matrices(self) -> int:
@@ -90,12 +91,11 @@ class FreeRows(HoldoutRule):
         """c V/(c⁻ V⁻): the factor of λ when `items` leave."""
         if not self.centred:
             return 1.0
-        left = np.delete(self.weight, items)
-        factor = self.weight.sum() / left.sum()
-        if self.normalised:
-            pairs, pairs_left = (v.sum() ** 2 - v @ v for v in (self.weight, left))
-            factor *= pairs_left / pairs
-        return float(factor)
+        before, after = (
+            v.sum() * self.weighting.scale(v.sum(), kept_pair_total(v))
+            for v in (self.weight, np.delete(self.weight, items))
+        )
+        return float(before / after)
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ class TieFreeRows(HoldoutRule):
     """
 
     classes: np.ndarray
-    normalised: bool
+    weighting: QueryWeighting
     scores_left: Callable[[np.ndarray], np.ndarray]
 
     @property
