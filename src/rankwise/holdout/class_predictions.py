@@ -14,14 +14,21 @@ from numba import njit
 from rankwise.holdout.class_systems import (
     ClassBase,
     Kind,
+    add_inverse_noise,
     changes_noise,
     class_rows,
     gather,
+    inverse_noise,
     of_kind,
-    solve_system,
+    solve_spd,
     times_inverse_noise,
 )
-from rankwise.holdout.pair_systems import BasisConstraints, RowSystem, solve_constrained_rows
+from rankwise.holdout.pair_systems import (
+    BasisConstraints,
+    RowSystem,
+    solve_constrained_rows,
+    solve_pair_rows,
+)
 
 
 class KernelPart(NamedTuple):
@@ -105,8 +112,11 @@ def predict_kinds(
                 continue
             if constrained:
                 solve_constrained_rows(system, constraints, rows, 0, 1, out[p : p + 1])
+            elif held.shape[1] == 2:
+                solve_pair_rows(system, rows, 0, 1, out[p : p + 1])
             else:
-                solve_rows(system, rows[0], out[p])
+                i = rows[0, 0]
+                out[p, 0] = system.f[i] - system.Q[i, i] / system.M[i, i] * system.e[i]
 
 
 @njit(cache=True, nogil=True)
@@ -133,7 +143,13 @@ def kind_system(problem: Problem, kind: Kind) -> tuple[RowSystem, BasisConstrain
     if changes_noise(base, kind):
         rhs = np.empty((n, n + k + h))
         rhs[:, :n], rhs[:, n : n + k], rhs[:, n + k :] = M, e, BN
-        Y = solve_system(base, kind, M, rhs)
+        n_a = base.class_starts[kind.a + 1] - base.class_starts[kind.a]
+        u, of_a = base.root[rows], inverse_noise(base, kind.a, kind.lost_a)
+        of_b = inverse_noise(base, kind.b, kind.lost_b) if n > n_a else of_a
+        S = -M
+        add_inverse_noise(S[:n_a, :n_a], u[:n_a], of_a)
+        add_inverse_noise(S[n_a:, n_a:], u[n_a:], of_b)
+        Y = solve_spd(S, rhs)
         Y_M, Y_e, Y_B = Y[:, :n].copy(), Y[:, n : n + k].copy(), Y[:, n + k :].copy()
         f = f + np.dot(Q, Y_e)
         if h > 0:
@@ -142,10 +158,9 @@ def kind_system(problem: Problem, kind: Kind) -> tuple[RowSystem, BasisConstrain
             NN = NN - np.dot(across, Y_B)
             known = known + np.dot(across, Y_e)
         Q = Q + np.dot(Q, Y_M)
-        times_inverse_noise(base, kind, Y_M)
-        times_inverse_noise(base, kind, Y_e)
-        times_inverse_noise(base, kind, Y_B)
-        M, e, BN = Y_M, Y_e, Y_B
+        times_inverse_noise(Y[:n_a], u[:n_a], of_a)
+        times_inverse_noise(Y[n_a:], u[n_a:], of_b)
+        M, e, BN = Y[:, :n].copy(), Y[:, n : n + k].copy(), Y[:, n + k :].copy()
     redundancy = gather(basis.redundancy, members, members)
     return RowSystem(M, Q, f, e), BasisConstraints(number, redundancy, BN, PN, NN, known)
 
@@ -163,21 +178,3 @@ def is_unsafe(
     a, d, scale = M[i, i], M[j, j], max(scale, limits.scale[items[1]])
     pivot = a * d - M[i, j] * M[j, i]
     return pivot <= limits.smallest_angle * a * d or pivot <= smallest * scale * max(a, d)
-
-
-@njit(cache=True, nogil=True)
-def solve_rows(system: RowSystem, rows: np.ndarray, out: np.ndarray) -> None:
-    """(u, k) predictions for one or two rows of a system."""
-    M, Q, f, e = system
-    i = rows[0]
-    if len(rows) == 1:
-        for c in range(f.shape[1]):
-            out[0, c] = f[i, c] - Q[i, i] / M[i, i] * e[i, c]
-        return
-    j = rows[1]
-    a, b, d = M[i, i], 0.5 * (M[i, j] + M[j, i]), M[j, j]
-    inverse = 1.0 / (a * d - b * b)
-    for c in range(f.shape[1]):
-        x, y = inverse * (d * e[i, c] - b * e[j, c]), inverse * (a * e[j, c] - b * e[i, c])
-        out[0, c] = f[i, c] - Q[i, i] * x - Q[i, j] * y
-        out[1, c] = f[j, c] - Q[j, i] * x - Q[j, j] * y

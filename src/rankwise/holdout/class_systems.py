@@ -118,32 +118,40 @@ def changes_noise(base: ClassBase, kind: Kind) -> bool:
 
 
 @njit(cache=True, nogil=True)
-def solve_system(base: ClassBase, kind: Kind, A: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """S⁻¹ rhs, A being M on the rows of the kind; `rhs` is overwritten."""
-    S = -A
-    first = 0
-    for part in range(1 if kind.a == kind.b else 2):
-        k = kind.a if part == 0 else kind.b
-        start, stop = base.class_starts[k], base.class_starts[k + 1]
-        diagonal, rank_one = inverse_noise(base, kind, part)
-        u = base.root[start:stop]
-        for i in range(stop - start):
-            S[first + i, first + i] += diagonal
-            for j in range(stop - start):
-                S[first + i, first + j] += rank_one * u[i] * u[j]
-        first += stop - start
-    if len(S) >= LARGE:
-        return np.linalg.solve(S, rhs)
-    return eliminate(S, rhs)
+def inverse_noise(base: ClassBase, k: int, lost: float) -> tuple[float, float]:
+    """Z⁻² of class k as a multiple of I and one of u uᵀ."""
+    gap = base.V - base.class_weight[k]
+    return gap * (gap + lost) / lost, (gap + lost) / lost
 
 
 @njit(cache=True, nogil=True)
-def inverse_noise(base: ClassBase, kind: Kind, part: int) -> tuple[float, float]:
-    """Z⁻² of the first or second class of a kind: a multiple of I plus one of u uᵀ."""
-    k, lost = (kind.a, kind.lost_a) if part == 0 else (kind.b, kind.lost_b)
-    gap = base.V - base.class_weight[k]
-    diagonal = gap * (gap + lost) / lost
-    return diagonal, diagonal / gap
+def add_inverse_noise(S: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
+    """S becomes S + Z⁻² on the rows of one class."""
+    diagonal, rank_one = noise
+    for i in range(len(u)):
+        S[i, i] += diagonal
+        for j in range(len(u)):
+            S[i, j] += rank_one * u[i] * u[j]
+
+
+@njit(cache=True, nogil=True)
+def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
+    """Y becomes Z⁻² Y on the rows of one class."""
+    diagonal, rank_one = noise
+    total = np.zeros(Y.shape[1])
+    for i in range(len(u)):
+        for c in range(Y.shape[1]):
+            total[c] += u[i] * Y[i, c]
+    for i in range(len(u)):
+        factor = rank_one * u[i]
+        for c in range(Y.shape[1]):
+            Y[i, c] = diagonal * Y[i, c] + factor * total[c]
+
+
+@njit(cache=True, nogil=True)
+def solve_spd(S: np.ndarray, rhs: np.ndarray) -> np.ndarray:
+    """S⁻¹ rhs for a positive definite S; both may be overwritten."""
+    return np.linalg.solve(S, rhs) if len(S) >= LARGE else eliminate(S, rhs)
 
 
 @njit(cache=True, nogil=True)
@@ -167,21 +175,3 @@ def eliminate(S: np.ndarray, rhs: np.ndarray) -> np.ndarray:
             for c in range(width):
                 rhs[i, c] -= factor * rhs[j, c]
     return rhs
-
-
-@njit(cache=True, nogil=True)
-def times_inverse_noise(base: ClassBase, kind: Kind, Y: np.ndarray) -> None:
-    """Y becomes Z⁻² Y."""
-    first = 0
-    for part in range(1 if kind.a == kind.b else 2):
-        k = kind.a if part == 0 else kind.b
-        start, stop = base.class_starts[k], base.class_starts[k + 1]
-        diagonal, rank_one = inverse_noise(base, kind, part)
-        u, block = base.root[start:stop], Y[first : first + stop - start]
-        for c in range(Y.shape[1]):
-            total = 0.0
-            for i in range(stop - start):
-                total += u[i] * block[i, c]
-            for i in range(stop - start):
-                block[i, c] = diagonal * block[i, c] + rank_one * total * u[i]
-        first += stop - start

@@ -47,14 +47,14 @@ def solve_pairs(system: RowSystem, pairs: np.ndarray) -> np.ndarray:
     out = np.empty((len(pairs), 2, system.f.shape[1]))
 
     def task(low: int, high: int) -> None:
-        _solve_pairs(system, pairs, low, high, out)
+        solve_pair_rows(system, pairs, low, high, out)
 
     over_ranges(task, len(pairs), work=20.0 * out.size)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _solve_pairs(
+def solve_pair_rows(
     system: RowSystem, pairs: np.ndarray, low: int, high: int, out: np.ndarray
 ) -> None:
     M, Q, f, e = system
