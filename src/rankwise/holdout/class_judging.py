@@ -21,7 +21,7 @@ from rankwise.holdout.class_systems import (
     ClassBase,
     add_inverse_noise,
     inverse_noise,
-    solve_spd,
+    solve_in_place,
     times_inverse_noise,
 )
 from rankwise.metrics.ties import tied
@@ -59,6 +59,19 @@ class FirstClass(NamedTuple):
     Y: np.ndarray
     after: np.ndarray
     sums: np.ndarray
+
+
+class Workspace(NamedTuple):
+    """Arrays that are used again for each pair of classes; see `two_classes` for their parts."""
+
+    rhs: np.ndarray
+    S: np.ndarray
+    Y_e: np.ndarray
+    e_a: np.ndarray
+    M_aa: np.ndarray
+    effect_a: np.ndarray
+    effect_b: np.ndarray
+    effect_e: np.ndarray
 
 
 class TwoClasses(NamedTuple):
@@ -103,12 +116,12 @@ def judge_classes(
         if len(others) == 0:
             continue
         if starts[a + 1] - starts[a] == 1:
-            for b in others:
-                judge_two_items(base, lost, a, b, judging)
+            judge_items(base, lost, a, others, judging)
         else:
             of_a = first_class(base, lost, a)
+            room = workspace(base, others, of_a.last - of_a.first)
             for b in others:
-                judge_two_classes(base, lost, of_a, b, judging)
+                judge_two_classes(base, lost, of_a, b, room, judging)
 
 
 @njit(cache=True, nogil=True)
@@ -122,71 +135,119 @@ def first_class(base: ClassBase, lost: float, a: int) -> FirstClass:
     u, noise = base.root[first:last], inverse_noise(base, a, lost)
     S = -base.M[first:last, first:last]
     add_inverse_noise(S, u, noise)
-    Y = solve_spd(S, rows)
-    after = Y.copy()
+    solve_in_place(S, rows)
+    after = rows.copy()
     times_inverse_noise(after, u, noise)
     sums = np.zeros(m)
     for i in range(last - first):
         for x in range(m):
             sums[x] += u[i] * after[i, x]
-    return FirstClass(a, first, last, Y, after, sums)
+    return FirstClass(a, first, last, rows, after, sums)
 
 
 @njit(cache=True, nogil=True)
-def product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B, by BLAS if it is large."""
-    n, inner, width = A.shape[0], A.shape[1], B.shape[1]
-    if n * inner * width >= SMALL_PRODUCT:
-        return np.dot(np.ascontiguousarray(A), np.ascontiguousarray(B))
-    out = np.zeros((n, width))
-    for i in range(n):
-        for shared in range(inner):
-            factor = A[i, shared]
-            for c in range(width):
-                out[i, c] += factor * B[shared, c]
-    return out
+def workspace(base: ClassBase, others: np.ndarray, n_a: int) -> Workspace:
+    """Room for class a of n_a items and any of the other classes."""
+    most, k = 0, base.e.shape[1]
+    for b in others:
+        most = max(most, base.class_starts[b + 1] - base.class_starts[b])
+    effects = (np.empty(n_a), np.empty(most), np.empty(k))
+    return Workspace(
+        np.empty((most, most + n_a + k)),
+        np.empty((most, most)),
+        np.empty((n_a, k)),
+        np.empty((n_a, k)),
+        np.empty(n_a),
+        *effects,
+    )
 
 
 @njit(cache=True, nogil=True)
-def two_classes(base: ClassBase, lost: float, of_a: FirstClass, b: int) -> TwoClasses:
+def two_classes(
+    base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace
+) -> TwoClasses:
     """Class b loses one item after class a did."""
-    m, k = len(base.M), base.e.shape[1]
-    first, last = base.class_starts[b], base.class_starts[b + 1]
-    n_a, n_b, u = of_a.last - of_a.first, last - first, base.root[first:last]
-    Y_e, e_a = of_a.Y[:, m : m + k].copy(), of_a.after[:, m : m + k].copy()
-    e_b, effect_e = base.e[first:last].copy(), np.zeros(k)
-    if base.steps.shape[1] > 0:
-        change = lost / base.V
-        effect_e[:] = 2.0 * change if of_a.a < b else -2.0 * change
-        for step in (of_a.a, b):
-            for c in range(k):
-                Y_e[:, c] -= change * of_a.Y[:, m + k + step]
-                e_a[:, c] -= change * of_a.after[:, m + k + step]
-                e_b[:, c] -= change * base.steps[first:last, step]
-    before = base.M[first:last, of_a.first : of_a.last]
-    M_bb = base.M[first:last, first:last] + product(before, of_a.Y[:, first:last])
-    e_b += product(before, Y_e)
-    M_ba = np.ascontiguousarray(of_a.after[:, first:last].T)
-    M_aa, effect_a = np.empty(n_a), of_a.sums[of_a.first : of_a.last].copy()
+    k, first = base.e.shape[1], base.class_starts[b]
+    n_a, n_b = of_a.last - of_a.first, base.class_starts[b + 1] - first
+    change_targets(base, lost, of_a, b, room)
+    rhs, e_a = room.rhs[:n_b, : n_b + n_a + k], room.e_a
+    change_rows(base, lost, of_a, b, room, rhs)
+    M_aa, effect_a = room.M_aa, room.effect_a
     for i in range(n_a):
         M_aa[i] = of_a.after[i, of_a.first + i]
+        effect_a[i] = of_a.sums[of_a.first + i]
     if n_b > 1:
-        rhs = np.empty((n_b, n_b + n_a + k))
-        rhs[:, :n_b], rhs[:, n_b : n_b + n_a], rhs[:, n_b + n_a :] = M_bb, M_ba, e_b
-        noise, S = inverse_noise(base, b, lost), -M_bb
-        add_inverse_noise(S, u, noise)
-        X = solve_spd(S, rhs)
+        u, noise, S = (
+            base.root[first : first + n_b],
+            inverse_noise(base, b, lost),
+            room.S[:n_b, :n_b],
+        )
         for j in range(n_b):
+            for x in range(n_b):
+                S[j, x] = -rhs[j, x]
+        add_inverse_noise(S, u, noise)
+        solve_in_place(S, rhs)
+        for j in range(n_b):
+            sum_j = of_a.sums[first + j]
             for i in range(n_a):
-                M_aa[i] += M_ba[j, i] * X[j, n_b + i]
-                effect_a[i] += of_a.sums[first + j] * X[j, n_b + i]
+                before = of_a.after[i, first + j]
+                M_aa[i] += before * rhs[j, n_b + i]
+                effect_a[i] += sum_j * rhs[j, n_b + i]
                 for c in range(k):
-                    e_a[i, c] += M_ba[j, i] * X[j, n_b + n_a + c]
-        times_inverse_noise(X, u, noise)
-        M_bb, M_ba = X[:, :n_b].copy(), X[:, n_b : n_b + n_a].copy()
-        e_b = X[:, n_b + n_a :].copy()
-    effects = (effect_a, np.zeros(n_b), effect_e)
-    return TwoClasses(M_aa, M_ba, M_bb, e_a, e_b, *effects)
+                    e_a[i, c] += before * rhs[j, n_b + n_a + c]
+        times_inverse_noise(rhs, u, noise)
+    blocks = (rhs[:, n_b : n_b + n_a], rhs[:, :n_b], e_a, rhs[:, n_b + n_a :])
+    return TwoClasses(M_aa, *blocks, effect_a, room.effect_b[:n_b], room.effect_e)
+
+
+@njit(cache=True, nogil=True)
+def change_targets(base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace) -> None:
+    """S⁻¹e and e of class a for the targets of both classes, and the step between the targets."""
+    m, k, ranked = len(base.M), base.e.shape[1], base.steps.shape[1] > 0
+    change = lost / base.V
+    for c in range(k):
+        room.effect_e[c] = 0.0
+        if ranked:
+            room.effect_e[c] = 2.0 * change if of_a.a < b else -2.0 * change
+    for i in range(of_a.last - of_a.first):
+        of_Y, of_e = 0.0, 0.0
+        if ranked:
+            of_Y = change * (of_a.Y[i, m + k + of_a.a] + of_a.Y[i, m + k + b])
+            of_e = change * (of_a.after[i, m + k + of_a.a] + of_a.after[i, m + k + b])
+        for c in range(k):
+            room.Y_e[i, c] = of_a.Y[i, m + c] - of_Y
+            room.e_a[i, c] = of_a.after[i, m + c] - of_e
+
+
+@njit(cache=True, nogil=True)
+def change_rows(
+    base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, rhs: np.ndarray
+) -> None:
+    """[M_bb, M_ba, e_b] after class a lost its item, into `rhs`."""
+    n_a, n_b, k = of_a.last - of_a.first, len(rhs), base.e.shape[1]
+    M, Y, first, change = base.M, of_a.Y, base.class_starts[b], 0.0
+    large = n_a * n_b * n_b >= SMALL_PRODUCT
+    if large:
+        between = np.ascontiguousarray(M[first : first + n_b, of_a.first : of_a.last])
+        rhs[:, :n_b] = np.dot(between, np.ascontiguousarray(Y[:, first : first + n_b]))
+        rhs[:, :n_b] += M[first : first + n_b, first : first + n_b]
+    for j in range(n_b):
+        if base.steps.shape[1] > 0:
+            change = lost / base.V * (base.steps[first + j, of_a.a] + base.steps[first + j, b])
+        for c in range(k):
+            rhs[j, n_b + n_a + c] = base.e[first + j, c] - change
+        for i in range(n_a):
+            rhs[j, n_b + i] = of_a.after[i, first + j]
+        if not large:
+            for x in range(n_b):
+                rhs[j, x] = M[first + j, first + x]
+        for i in range(n_a):
+            factor = M[first + j, of_a.first + i]
+            for c in range(k):
+                rhs[j, n_b + n_a + c] += factor * room.Y_e[i, c]
+            if not large:
+                for x in range(n_b):
+                    rhs[j, x] += factor * Y[i, first + x]
 
 
 @njit(cache=True, nogil=True)
@@ -200,6 +261,8 @@ def add_effects(
     of_sums_a, of_sums_b = 1.0 / (base.V * gaps[0]), 1.0 / (base.V * gaps[1])
     n_a, n_b = len(two.M_aa), len(two.M_bb)
     u_a = base.root[firsts[0] : firsts[0] + n_a]
+    for j in range(n_b):
+        two.effect_b[j] = 0.0
     for i in range(n_a):
         two.effect_a[i] *= of_sums_a
         for c in range(len(two.effect_e)):
@@ -217,10 +280,10 @@ def add_effects(
 
 @njit(cache=True, nogil=True)
 def judge_two_classes(
-    base: ClassBase, lost: float, of_a: FirstClass, b: int, judging: Judging
+    base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, judging: Judging
 ) -> None:
     """All pairs of an item of class a and an item of class b."""
-    two = two_classes(base, lost, of_a, b)
+    two = two_classes(base, lost, of_a, b, room)
     # The noise of a class of one item leaves with it, so it was never changed.
     lost_by_b = lost if len(two.M_bb) > 1 else 0.0
     gap_a = base.V - base.class_weight[of_a.a] + lost
@@ -235,7 +298,7 @@ def two_whole_classes(base: ClassBase, lost: float) -> TwoClasses:
     """The only two classes of a base whose V_k are already those of all hold-outs."""
     n, k = base.class_starts[1], base.e.shape[1]
     effect_a = np.dot(np.ascontiguousarray(base.M[:n, :n]), base.root[:n])
-    blocks = (base.M[n:, :n].copy(), base.M[n:, n:].copy(), base.e[:n].copy(), base.e[n:].copy())
+    blocks = (base.M[n:, :n], base.M[n:, n:], base.e[:n].copy(), base.e[n:])
     effects = (effect_a, np.zeros(len(base.M) - n), np.zeros(k))
     two = TwoClasses(np.diag(base.M)[:n].copy(), *blocks, *effects)
     gaps = (base.V - base.class_weight[0] + lost, base.V - base.class_weight[1] + lost)
@@ -253,70 +316,81 @@ def judge_rows(
     judging: Judging,
 ) -> None:
     """All pairs of one of the items low to high of class a and an item of class b."""
-    targets = base.targets
+    targets, root, (s, scale, smallest_pivot, smallest_angle) = base.targets, base.root, judging[:4]
+    unsafe, counted, right = judging[4:]
+    M_aa, M_ba, M_bb, e_a, e_b, effect_a, effect_b, effect_e = two
     for i in range(low, high):
-        x, M_ii = firsts[0] + i, two.M_aa[i]
-        to_i = two.effect_a[i] + 1.0 / base.root[x]
-        for j in range(len(two.M_bb)):
-            y, M_ij, M_jj = firsts[1] + j, two.M_ba[j, i], two.M_bb[j, j]
-            if mark_unsafe(judging, x, y, M_ii, M_ij, M_jj):
+        x, M_ii = firsts[0] + i, M_aa[i]
+        to_i = effect_a[i] + 1.0 / root[x]
+        for j in range(len(M_bb)):
+            y, M_ij, M_jj = firsts[1] + j, M_ba[j, i], M_bb[j, j]
+            least = smallest_pivot * max(scale[x], scale[y])
+            if has_lost_digits(M_ii, M_ij, M_jj, least, smallest_angle):
+                unsafe[x, y] = True
                 continue
-            to_j = two.effect_b[j] - 1.0 / base.root[y]
+            to_j = effect_b[j] - 1.0 / root[y]
             inverse = 1.0 / (M_ii * M_jj - M_ij * M_ij)
             for_i = (to_i * M_jj - to_j * M_ij) * inverse
             for_j = (to_j * M_ii - to_i * M_ij) * inverse
-            for c in range(len(two.effect_e)):
-                fitted = targets[x, c] - targets[y, c] + two.effect_e[c]
-                count_pair(judging, x, y, c, fitted, for_i * two.e_a[i, c], for_j * two.e_b[j, c])
+            for c in range(len(effect_e)):
+                gap, fitted = s[x, c] - s[y, c], targets[x, c] - targets[y, c] + effect_e[c]
+                share = agreement(gap, fitted, for_i * e_a[i, c], for_j * e_b[j, c])
+                counted[x, c] += 1.0
+                counted[y, c] += 1.0
+                right[x, c] += share
+                right[y, c] += share
 
 
 @njit(cache=True, nogil=True)
-def judge_two_items(base: ClassBase, lost: float, a: int, b: int, judging: Judging) -> None:
-    """The same for two classes of one item each, which leave nothing behind."""
-    i, j, V = base.class_starts[a], base.class_starts[b], base.V
-    M_ii, M_ij, M_jj = base.M[i, i], base.M[i, j], base.M[j, j]
-    if mark_unsafe(judging, i, j, M_ii, M_ij, M_jj):
-        return
-    u_i, u_j = base.root[i], base.root[j]
-    of_i, of_j = u_i / (V * (V - base.class_weight[a])), u_j / (V * (V - base.class_weight[b]))
-    to_i = 1.0 / u_i + of_i * M_ii - of_j * M_ij
-    to_j = of_i * M_ij - of_j * M_jj - 1.0 / u_j
-    inverse = 1.0 / (M_ii * M_jj - M_ij * M_ij)
-    for_i, for_j = (to_i * M_jj - to_j * M_ij) * inverse, (to_j * M_ii - to_i * M_ij) * inverse
-    step, change_i, change_j = 0.0, 0.0, 0.0
-    if base.steps.shape[1] > 0:
-        step = 2.0 * lost / V if a < b else -2.0 * lost / V
-        change_i = lost * (base.steps[i, a] + base.steps[i, b]) / V
-        change_j = lost * (base.steps[j, a] + base.steps[j, b]) / V
-    for c in range(base.e.shape[1]):
-        e_i, e_j = base.e[i, c] - change_i, base.e[j, c] - change_j
-        fitted = base.targets[i, c] - base.targets[j, c] + step + of_i * e_i - of_j * e_j
-        count_pair(judging, i, j, c, fitted, for_i * e_i, for_j * e_j)
+def judge_items(base: ClassBase, lost: float, a: int, others: np.ndarray, judging: Judging) -> None:
+    """The item of class a against those of `others`, classes of one item each.
+
+    Such classes leave nothing behind, so that nothing changes but the rows that leave.
+    """
+    M, e, steps, targets, root, starts, class_weight = base[:7]
+    V, (s, scale, smallest_pivot, smallest_angle) = base.V, judging[:4]
+    unsafe, counted, right = judging[4:]
+    i, ranked, change = starts[a], steps.shape[1] > 0, lost / V
+    M_ii, u_i = M[i, i], root[i]
+    of_i = u_i / (V * (V - class_weight[a]))
+    for b in others:
+        j = starts[b]
+        M_ij, M_jj, u_j = M[i, j], M[j, j], root[j]
+        least = smallest_pivot * max(scale[i], scale[j])
+        if has_lost_digits(M_ii, M_ij, M_jj, least, smallest_angle):
+            unsafe[i, j] = True
+            continue
+        of_j = u_j / (V * (V - class_weight[b]))
+        to_i = 1.0 / u_i + of_i * M_ii - of_j * M_ij
+        to_j = of_i * M_ij - of_j * M_jj - 1.0 / u_j
+        inverse = 1.0 / (M_ii * M_jj - M_ij * M_ij)
+        for_i, for_j = (to_i * M_jj - to_j * M_ij) * inverse, (to_j * M_ii - to_i * M_ij) * inverse
+        step, change_i, change_j = 0.0, 0.0, 0.0
+        if ranked:
+            step = 2.0 * change if a < b else -2.0 * change
+            change_i = change * (steps[i, a] + steps[i, b])
+            change_j = change * (steps[j, a] + steps[j, b])
+        for c in range(e.shape[1]):
+            e_i, e_j = e[i, c] - change_i, e[j, c] - change_j
+            fitted = targets[i, c] - targets[j, c] + step + of_i * e_i - of_j * e_j
+            share = agreement(s[i, c] - s[j, c], fitted, for_i * e_i, for_j * e_j)
+            counted[i, c] += 1.0
+            counted[j, c] += 1.0
+            right[i, c] += share
+            right[j, c] += share
 
 
 @njit(cache=True, nogil=True)
-def mark_unsafe(judging: Judging, i: int, j: int, a: float, b: float, d: float) -> bool:
-    """Whether the 2 × 2 system [[a, b], [b, d]] of rows i and j has lost its digits."""
-    pivot = a * d - b * b
-    scale = judging.smallest_pivot * max(judging.scale[i], judging.scale[j])
-    if pivot > judging.smallest_angle * a * d and pivot > scale * max(a, d):
-        return False
-    judging.unsafe[i, j] = True
-    return True
+def has_lost_digits(a: float, b: float, d: float, pivot: float, angle: float) -> bool:
+    """Whether the second pivot of [[a, b], [b, d]] is below `pivot`, or `angle` of its diagonal."""
+    determinant = a * d - b * b
+    return determinant <= angle * a * d or determinant <= pivot * max(a, d)
 
 
 @njit(cache=True, nogil=True)
-def count_pair(
-    judging: Judging, i: int, j: int, c: int, fitted: float, own: float, other: float
-) -> None:
-    """Count the predicted difference fitted − own − other of items i and j in output c."""
-    gap, predicted = judging.s[i, c] - judging.s[j, c], fitted - own - other
-    if gap == 0.0:
-        return
-    right = 1.0 if (predicted > 0.0) == (gap > 0.0) else 0.0
+def agreement(gap: float, fitted: float, own: float, other: float) -> float:
+    """Whether the predicted difference fitted − own − other has the sign of `gap`; ½ if tied."""
+    predicted = fitted - own - other
     if tied(predicted, abs(fitted) + abs(own) + abs(other)):
-        right = 0.5
-    judging.counted[i, c] += 1.0
-    judging.counted[j, c] += 1.0
-    judging.right[i, c] += right
-    judging.right[j, c] += right
+        return 0.5
+    return 1.0 if (predicted > 0.0) == (gap > 0.0) else 0.0

@@ -20,7 +20,7 @@ from rankwise.holdout.class_systems import (
     gather,
     inverse_noise,
     of_kind,
-    solve_spd,
+    solve_in_place,
     times_inverse_noise,
 )
 from rankwise.holdout.pair_systems import (
@@ -149,7 +149,8 @@ def kind_system(problem: Problem, kind: Kind) -> tuple[RowSystem, BasisConstrain
         S = -M
         add_inverse_noise(S[:n_a, :n_a], u[:n_a], of_a)
         add_inverse_noise(S[n_a:, n_a:], u[n_a:], of_b)
-        Y = solve_spd(S, rhs)
+        Y = rhs
+        solve_in_place(S, Y)
         Y_M, Y_e, Y_B = Y[:, :n].copy(), Y[:, n : n + k].copy(), Y[:, n + k :].copy()
         f = f + np.dot(Q, Y_e)
         if h > 0:

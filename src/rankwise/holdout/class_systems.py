@@ -149,14 +149,17 @@ def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]
 
 
 @njit(cache=True, nogil=True)
-def solve_spd(S: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """S⁻¹ rhs for a positive definite S; both may be overwritten."""
-    return np.linalg.solve(S, rhs) if len(S) >= LARGE else eliminate(S, rhs)
+def solve_in_place(S: np.ndarray, rhs: np.ndarray) -> None:
+    """`rhs` becomes S⁻¹ rhs for a positive definite S, which is overwritten."""
+    if len(S) >= LARGE:
+        rhs[:] = np.linalg.solve(np.ascontiguousarray(S), np.ascontiguousarray(rhs))
+    else:
+        eliminate(S, rhs)
 
 
 @njit(cache=True, nogil=True)
-def eliminate(S: np.ndarray, rhs: np.ndarray) -> np.ndarray:
-    """S⁻¹ rhs for a small positive definite S by elimination without pivots, in place."""
+def eliminate(S: np.ndarray, rhs: np.ndarray) -> None:
+    """The same for a small S, by elimination without pivots."""
     n, width = rhs.shape
     for j in range(n):
         inverse = 1.0 / S[j, j]
@@ -174,4 +177,3 @@ def eliminate(S: np.ndarray, rhs: np.ndarray) -> np.ndarray:
             factor = S[i, j]
             for c in range(width):
                 rhs[i, c] -= factor * rhs[j, c]
-    return rhs

@@ -153,7 +153,9 @@ class SmallHoldouts:
             if fast is not None:
                 judged, rest = fast
                 several = self._judge_predictions(supervision, np.array([alpha]), rest)
-                judged = Judged(judged.counted + several.counted[0], judged.right + several.right[0])
+                judged = Judged(
+                    judged.counted + several.counted[0], judged.right + several.right[0]
+                )
         if judged is None:
             several = self._judge_predictions(supervision, np.array([alpha]))
             judged = Judged(several.counted[0], several.right[0])

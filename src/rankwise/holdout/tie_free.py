@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, nullcontext
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -79,7 +79,7 @@ class TieFreeQuery:
         in_basis = problem.matrix.in_basis[held].any(axis=1)
         refit = nothing & in_basis | ~nothing & self._needs_refit(held, in_basis)
         to_refit = np.repeat(refit[None], len(alphas), axis=0)
-        scale, lost = self._scales(kinds), kinds.lost.sum(axis=1)
+        scale, lost = self._scales(kinds.classes, kinds.lost), kinds.lost.sum(axis=1)
         groups = np.unique(np.column_stack((lost, scale)), axis=0, return_inverse=True)[1].ravel()
         groups = groups[kinds.of_holdout]
         for same in by_kind(groups):
@@ -136,13 +136,16 @@ class TieFreeQuery:
         staying = np.count_nonzero(weight > least) - emptied.sum(axis=1)
         return (staying < 2)[kinds.of_holdout]
 
-    def _scales(self, kinds: Kinds) -> np.ndarray:
-        """(q,) the scale c of the query after each kind of hold-out."""
-        weight, (a, b), lost = self._layout.class_weight, kinds.classes.T, kinds.lost
+    def _scales(self, classes: np.ndarray, lost: np.ndarray, differ: bool = False) -> np.ndarray:
+        """(q,) the scale c of the query after classes (q, 2) lost the weights `lost` (q, 2).
+
+        A class that is named twice counts as two classes of the same weight if they `differ`.
+        """
+        weight, (a, b) = self._layout.class_weight, classes.T
         V = self._total - lost.sum(axis=1)
         pairs = 0.5 * float(weight @ (self._total - weight))
         pairs -= lost[:, 0] * (self._total - weight[a]) + lost[:, 1] * (self._total - weight[b])
-        pairs += np.where(a != b, lost[:, 0] * lost[:, 1], 0.0)
+        pairs += np.where((a != b) | differ, lost[:, 0] * lost[:, 1], 0.0)
         scale = self._rule.weighting.scale(V, np.maximum(pairs, 0.0))
         return np.where(scale > 0, scale, 1.0)
 
@@ -261,7 +264,7 @@ class TieFreeQuery:
             return None
         kept = layout.class_weight - lost / 2 if len(sizes) == 2 else None
         base = self._base(lost, kept)
-        scale, chosen, skipped = self._class_pairs(lost)
+        scale, chosen, skipped = self._class_pairs
         if alpha / scale.min() > LARGE_ALPHA * base.eigenvalues.max(initial=0.0):
             return None
         pairs = np.zeros((len(s), len(s)), dtype=bool)
@@ -277,25 +280,27 @@ class TieFreeQuery:
                 judged.right[layout.order] += part.right
         return judged, layout.order[np.argwhere(pairs)]
 
-    def _class_pairs(self, lost: float) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
+    @cached_property
+    def _class_pairs(self) -> tuple[np.ndarray, list[np.ndarray], np.ndarray]:
         """Distinct scales, for each which pairs of classes have it (no matrix: all of them).
 
-        The third is the classes of which no two are judged, because nothing would stay.
+        The third is the classes of which no two are judged, because nothing would stay. All items
+        have the same weight.
         """
-        r, none = len(self._layout.sizes), np.zeros((0, 0), dtype=bool)
-        a, b = np.divmod(np.arange(r * r), r)
-        losses = np.full((r * r, 2), lost / 2)
-        kinds = Kinds(np.column_stack((a, b)), losses, np.arange(r * r))
-        single = np.flatnonzero(self._layout.sizes == 1)
-        skipped = single if r == 3 and len(single) > 1 else single[:0]
-        couples = self._rule.weighting.couples_items
-        scale, which = np.unique(self._scales(kinds)[a != b], return_inverse=True)
-        if not couples or len(scale) == 1 and not len(skipped):
-            return scale[:1], [none], skipped
-        labels = np.full((r, r), -1)
-        labels[a[a != b], b[a != b]] = which
+        sizes, weight = self._layout.sizes, float(self._rule.weight[0])
+        single = np.flatnonzero(sizes == 1)
+        skipped = single if len(sizes) == 3 and len(single) > 1 else single[:0]
+        distinct, representative, number = np.unique(sizes, return_index=True, return_inverse=True)
+        first, second = np.divmod(np.arange(len(distinct) ** 2), len(distinct))
+        classes = np.column_stack((representative[first], representative[second]))
+        # The scale of two classes of the same size is asked for by naming one of them twice.
+        scales = self._scales(classes, np.full(classes.shape, weight), differ=True)
+        scale, label = np.unique(scales, return_inverse=True)
+        if len(scale) == 1 and not len(skipped):
+            return scale, [np.zeros((0, 0), dtype=bool)], skipped
+        labels = label.reshape(len(distinct), len(distinct))[np.ix_(number, number)]
         labels[np.ix_(skipped, skipped)] = -1
-        return scale, [labels == number for number in range(len(scale))], skipped
+        return scale, [labels == value for value in range(len(scale))], skipped
 
     def _judge_several(
         self, mask: np.ndarray, rows: ClassBase, judging: Judging
