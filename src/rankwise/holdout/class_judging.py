@@ -391,6 +391,6 @@ def has_lost_digits(a: float, b: float, d: float, pivot: float, angle: float) ->
 def agreement(gap: float, fitted: float, own: float, other: float) -> float:
     """Whether the predicted difference fitted − own − other has the sign of `gap`; ½ if tied."""
     predicted = fitted - own - other
-    if tied(predicted, abs(fitted) + abs(own) + abs(other)):
+    if tied(predicted, abs(fitted) + abs(own) + abs(other)):  # type: ignore[arg-type]
         return 0.5
     return 1.0 if (predicted > 0.0) == (gap > 0.0) else 0.0

@@ -98,10 +98,7 @@ class TieFreeQuery:
         return out, to_refit
 
     def _needs_refit(self, held: np.ndarray, in_basis: np.ndarray) -> np.ndarray:
-        """(p,) hold-outs of items without weight, and of basis items that constraints cannot remove.
-
-        The removal of such a basis item changes the map of all items.
-        """
+        """(p,) hold-outs of items without weight, and of basis items that change the whole map."""
         refit = (self._rule.weight[held] == 0).any(axis=1)
         removal = self._problem.matrix.removal
         if removal is not None:
@@ -290,15 +287,19 @@ class TieFreeQuery:
         sizes, weight = self._layout.sizes, float(self._rule.weight[0])
         single = np.flatnonzero(sizes == 1)
         skipped = single if len(sizes) == 3 and len(single) > 1 else single[:0]
-        distinct, representative, number = np.unique(sizes, return_index=True, return_inverse=True)
-        first, second = np.divmod(np.arange(len(distinct) ** 2), len(distinct))
+        _, representative, number, count = np.unique(
+            sizes, return_index=True, return_inverse=True, return_counts=True
+        )
+        first, second = np.nonzero((count > 1) | ~np.eye(len(count), dtype=bool))
         classes = np.column_stack((representative[first], representative[second]))
-        # The scale of two classes of the same size is asked for by naming one of them twice.
+        # Two classes of the same size are represented by one of them, which is named twice.
         scales = self._scales(classes, np.full(classes.shape, weight), differ=True)
         scale, label = np.unique(scales, return_inverse=True)
         if len(scale) == 1 and not len(skipped):
             return scale, [np.zeros((0, 0), dtype=bool)], skipped
-        labels = label.reshape(len(distinct), len(distinct))[np.ix_(number, number)]
+        of_sizes = np.full((len(count), len(count)), -1)
+        of_sizes[first, second] = label.ravel()
+        labels = of_sizes[np.ix_(number, number)]
         labels[np.ix_(skipped, skipped)] = -1
         return scale, [labels == value for value in range(len(scale))], skipped
 

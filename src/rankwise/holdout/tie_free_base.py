@@ -156,9 +156,9 @@ class BaseSpectrum:
 
     def _decompose(self, problem: QuadraticHoldouts) -> None:
         matrix = problem.matrix
-        if isinstance(matrix, Features) and matrix.removal is None:
-            if 2 * matrix.F.shape[1] > matrix.n_items:
-                matrix = Gram(matrix.kernel())  # its residual operator loses no digits
+        wide = isinstance(matrix, Features) and 2 * matrix.F.shape[1] > matrix.n_items
+        if wide and matrix.removal is None:
+            matrix = Gram(matrix.kernel())  # its residual operator loses no digits
         nothing = np.zeros((problem.n_items, 1))
         target = Target(self._laplacian, scores=nothing, given=nothing)
         quadratic = Quadratic(self._laplacian, target)

@@ -192,7 +192,7 @@ class TieFreeLoss(PairLoss):
     """
 
     counts_below = False
-    """Whether the class scores are (weight below − weight above)/V, for which hold-outs are cheap."""
+    """Whether the class scores are (weight below − weight above)/V: hold-outs are cheap then."""
 
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
