@@ -2,11 +2,11 @@
 
 import pytest
 
-from rankwise.cli import main
+from rankwise.cli import COMMANDS
 from tests.cli_files import run
 
 
-@pytest.mark.parametrize("command", [None, *main.commands])
+@pytest.mark.parametrize("command", [None, *COMMANDS])
 def test_help_shows_examples(command):
     text = run(*([command] if command else []), "--help").output
     assert "rankwise" in text

@@ -407,3 +407,15 @@ def test_a_new_fit_leaves_nothing_of_an_earlier_kernel():
     model = RankSVM(kernel="rbf").fit(X, y).set_params(kernel="linear").fit(X, y)
     assert not {"dual_coef_", "basis_index_", "_X_basis"} & set(vars(model))
     assert not hasattr(model.set_params(kernel="rbf").fit(X, y), "coef_")
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+@pytest.mark.parametrize("kernel", ["linear", "rbf"])
+def test_a_large_alpha_never_gives_an_empty_model(loss, kernel):
+    X, y, qid = data()
+    expected = RankSVM(1e4, loss=loss, kernel=kernel).fit(X, y, qid=qid)
+    for alpha in (1e3, 1e9, 1e60):
+        model = RankSVM(alpha, loss=loss, kernel=kernel).fit(X, y, qid=qid)
+        assert model.predict(X).any()
+        assert model.score(X, y, qid=qid) == pytest.approx(expected.score(X, y, qid=qid), abs=0.01)
+        assert expected.score(X, y, qid=qid) > 0.6

@@ -142,3 +142,30 @@ class RiskMinimiserTests:
         X, y = np.array([[0.0], [1e8]]), np.array([0.0, 1.0])
         found = self.solver_for(X, y, None).solve(alpha, tol=1e-6)
         assert found.status == "converged" and found.objective < 1e-3
+
+    @pytest.mark.parametrize("alpha", [3.0, 30.0, 1e3, 1e6, 1e12, 1e18, 1e100])
+    @pytest.mark.parametrize("warm", [False, True])
+    def test_a_large_alpha_is_solved_to_the_same_relative_accuracy(self, alpha, warm):
+        """The gain J(0) − min J falls as 1/alpha, below any absolute tolerance."""
+        X, y, qid = problem(11)
+        pairs = reference.pair_list(y, qid)
+        start = np.ones(X.shape[1]) / alpha if warm else None
+        found = self.solver_for(X, y, qid).solve(alpha, start=start)
+        winner, loser, weight = pairs
+        tangent = self.power * weight @ (X[winner] - X[loser]) / (2 * alpha)
+        assert found.status == "converged" and found.w.any()
+        if alpha >= 1e6:
+            np.testing.assert_allclose(found.w, tangent, rtol=1e-4)
+        else:
+            best = reference.objective(
+                reference.minimum(X, *pairs, alpha, self.power), X, *pairs, alpha, self.power
+            )
+            value = reference.objective(found.w, X, *pairs, alpha, self.power)
+            assert value - best <= 0.01 * (1.0 - best)
+
+    def test_features_of_a_tiny_scale_still_learn_an_order(self):
+        X, y, qid = problem(12)
+        found = self.solver_for(1e-200 * X, y, qid).solve(1e-3)
+        usual = self.solver_for(1e-6 * X, y, qid).solve(1e-3)
+        assert found.status == "converged"
+        np.testing.assert_allclose(1e200 * found.w, 1e6 * usual.w, rtol=1e-4)

@@ -7,22 +7,32 @@ data_files        from data files to items or relations
 model_files       writing model files, and applying them to data
 cluster_training  `train` on a Dask cluster
 console           tables, messages, errors in one line, exit codes, Ctrl-C, files of results
+
+A command is imported when it is called, and its function imports what it works with: help and
+completion need neither scikit-learn nor a compiler.
 """
 
 import click
 
+from rankwise import __version__
 from rankwise.cli.console import Commands
-from rankwise.cli.crossval import crossval
-from rankwise.cli.demo import demo
-from rankwise.cli.evaluate import evaluate
-from rankwise.cli.explain import explain
-from rankwise.cli.predict import predict
-from rankwise.cli.report import report
-from rankwise.cli.train import train
+
+COMMANDS = {
+    "demo": "A tour with built-in data: table, report, files to try.",
+    "train": "Learn a model from DATA.",
+    "predict": "Score the items of DATA.",
+    "evaluate": "Judge a model on DATA with known scores.",
+    "crossval": "Compare learners on DATA by cross-validation.",
+    "explain": "Why is A above B?",
+    "report": "Write a report as one HTML file.",
+}
+"""What each command does; the command `name` is the function `name` of rankwise.cli.name."""
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="rankwise")
+@click.group(
+    cls=Commands, summaries=COMMANDS, context_settings={"help_option_names": ["-h", "--help"]}
+)
+@click.version_option(__version__, prog_name="rankwise")
 def main() -> None:
     """Learn to rank the items in your files.
 
@@ -37,7 +47,3 @@ def main() -> None:
     the format is recognised by name and content. "-" is standard input or output. Exit codes: 0
     success, 2 a mistake in the call or the data, 130 interrupted.
     """
-
-
-for command in (demo, train, predict, evaluate, crossval, explain, report):
-    main.add_command(command)

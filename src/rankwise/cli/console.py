@@ -8,13 +8,16 @@ import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.console import Console
-from rich.table import Table
+from click.shell_completion import CompletionItem
 
-from rankwise.io.atomic import write_atomically
+from rankwise.numerics.import_paths import imported
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.table import Table
 
 MISTAKE, INTERRUPTED = 2, 130
 WIDE = 240
@@ -23,6 +26,8 @@ WIDE = 240
 
 def stdout() -> Console:
     """A console for results; if no terminal sets the width, lines are as long as needed."""
+    from rich.console import Console
+
     return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
 
 
@@ -37,6 +42,8 @@ def working(what: str) -> Iterator[Callable[[str], None] | None]:
 
     Yields a function that changes the text beside the spinner, or None without a terminal.
     """
+    from rich.console import Console
+
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
@@ -76,11 +83,15 @@ def write_text(path: str, text: str) -> None:
         sys.stdout.write(text)
         sys.stdout.flush()
         return
+    from rankwise.io.atomic import write_atomically
+
     write_atomically(path, [text.encode()])
 
 
 def table(*columns: str, right: tuple[int, ...] = ()) -> Table:
     """A table without lines; the columns with the numbers `right` are aligned to the right."""
+    from rich.table import Table
+
     empty = Table(box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(columns):
         empty.add_column(name, justify="right" if number in right else "left")
@@ -97,14 +108,32 @@ class Mistake(click.ClickException):
 
 
 class Commands(click.Group):
-    """The group of commands, which turns errors into one line.
+    """The group of commands, which imports a command when it is called, and turns errors into
+    one line. RANKWISE_TRACEBACK=1 shows where an error came from.
 
-    RANKWISE_TRACEBACK=1 shows where an error came from.
+    `summaries` says what each command does, in the order in which they are used.
     """
 
+    def __init__(self, *args: Any, summaries: dict[str, str], **kwargs: Any):
+        super().__init__(*args, **kwargs)
+        self.summaries = summaries
+
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """In the order in which they are used, not of the alphabet."""
-        return list(self.commands)
+        return list(self.summaries)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in self.summaries:
+            return None
+        return imported(f"rankwise.cli.{cmd_name}:{cmd_name}")
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(self.summaries.items()))
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        options = click.Command.shell_complete(self, ctx, incomplete)
+        names = [name for name in self.summaries if name.startswith(incomplete)]
+        return [*(CompletionItem(name, help=self.summaries[name]) for name in names), *options]
 
     def invoke(self, ctx: click.Context) -> Any:
         try:

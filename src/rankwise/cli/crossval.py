@@ -3,22 +3,23 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-from rich.table import Table
 
 from rankwise.cli.console import say, stdout, table, working
-from rankwise.cli.data_files import training_data
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
-from rankwise.workflow.judging import Judgement, judge_recipe
 from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
-from rankwise.workflow.search import SearchPath
-from rankwise.workflow.training import train as train_model
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rankwise.workflow.judging import Judgement
+    from rankwise.workflow.search import SearchPath
 
 
-@click.command(short_help="Compare learners on DATA by cross-validation.")
+@click.command()
 @click.argument("data")
 @click.option(
     "--learner",
@@ -61,6 +62,11 @@ def crossval(
     folds of whole queries. The best of many candidates looks a little better than it is; --nested
     repeats the choice without each outer fold and judges on that fold.
     """
+    from rankwise.cli.data_files import training_data
+    from rankwise.workflow.judging import judge_recipe
+    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.training import train as train_model
+
     recipes = _recipes(learners, options, given_options(ctx))
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]

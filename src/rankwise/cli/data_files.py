@@ -13,8 +13,6 @@ import numpy as np
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, DataOptions
 from rankwise.exceptions import ReadError
-from rankwise.io import edge_lists
-from rankwise.io.letor import read_letor
 from rankwise.io.source import Source, read_source
 from rankwise.io.tables import Columns, read_columns
 from rankwise.workflow.ranking_data import Items, Relation
@@ -69,6 +67,8 @@ def _recognised(path: str, source: Source) -> str:
 
 
 def _letor(path: str, source: Source, features: list[str] | None) -> Items:
+    from rankwise.io.letor import read_letor
+
     n = None if features is None else len(features)
     content: str | io.BytesIO = path
     if path == "-":
@@ -144,6 +144,8 @@ def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
 
 def read_preferences(path: str, items: Items) -> Items:
     """The items with preferences instead of scores; the file names items, or rows from 0."""
+    from rankwise.io import edge_lists
+
     names = items.names if items.named else None
     items.preferences = edge_lists.read_preferences(path, items=names, n_items=len(items))
     items.y = None
@@ -152,6 +154,8 @@ def read_preferences(path: str, items: Items) -> Items:
 
 def read_ratings(path: str, objects: Items) -> Items:
     """Lines user, object, rating: each user is a query over the objects that the user rated."""
+    from rankwise.io import edge_lists
+
     ratings = edge_lists.read_ratings(path)
     known = {str(name): row for row, name in enumerate(objects.names)}
     absent = [str(name) for name in ratings.item_names if str(name) not in known]
@@ -179,6 +183,8 @@ def read_relation(path: str, files: DataOptions, features: Any = (None, None)) -
             "conditional ranking needs features of the objects: --nodes FILE, or --row-nodes "
             "and --column-nodes."
         )
+    from rankwise.io import edge_lists
+
     other = rows if columns is None else columns
     edges = edge_lists.read_edges(path, rows=rows.names, columns=other.names)
     return Relation(rows, columns, edges.edges, edges.y, path)

@@ -4,33 +4,28 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
-from sklearn.datasets import load_diabetes
 
-from rankwise import RankRLS
 from rankwise.cli.console import stdout, table, working, write_text
 from rankwise.cli.model_files import write_model
-from rankwise.learners.item_scaler import ItemScaler
-from rankwise.metrics import concordance
-from rankwise.report import build_report
-from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import SearchPath
-from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import train as train_model
 
-RECIPES = {
-    "rank-rls, linear": Recipe(scale="standard", cv="leave-pair-out"),
-    "rank-rls, Gaussian kernel": Recipe(kernel="rbf", scale="standard", cv="leave-pair-out"),
-    "rank-svm, linear": Recipe(learner="rank-svm", scale="standard"),
+if TYPE_CHECKING:
+    from rankwise.workflow.ranking_data import Items
+    from rankwise.workflow.trained_model import TrainedModel
+
+RECIPES: dict[str, dict[str, Any]] = {
+    "rank-rls, linear": {"cv": "leave-pair-out"},
+    "rank-rls, Gaussian kernel": {"kernel": "rbf", "cv": "leave-pair-out"},
+    "rank-svm, linear": {"learner": "rank-svm"},
 }
 TEST_PATIENTS = 92
 
 
-@click.command(short_help="A tour with built-in data: table, report, files to try.")
+@click.command()
 @click.option(
     "-o",
     "--output",
@@ -47,6 +42,11 @@ def demo(output: Path) -> None:
       rankwise demo
       rankwise demo -o tour
     """
+    from rankwise.metrics import concordance
+    from rankwise.report import build_report
+    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.training import train as train_model
+
     console = stdout()
     seen, unseen = _patients()
     m, pairs = len(seen), len(seen) * (len(seen) - 1) // 2
@@ -60,10 +60,10 @@ def demo(output: Path) -> None:
     columns = ("learner", "chosen alpha", "unseen pairs right", "95% interval", "test set", "time")
     shown = table(*columns, right=(1, 2, 4, 5))
     models: dict[float, TrainedModel] = {}
-    for name, recipe in RECIPES.items():
+    for name, options in RECIPES.items():
         started = time.perf_counter()
         with working(name):
-            model = train_model(recipe, seen)
+            model = train_model(Recipe(scale="standard", **options), seen)
             tested = concordance(unseen.y, model.predict(unseen.X))
         seconds = time.perf_counter() - started
         path: Any = SearchPath.from_record(model.training["path"])
@@ -97,6 +97,10 @@ def demo(output: Path) -> None:
 
 def _patients() -> tuple[Items, Items]:
     """The patients to learn from, and those of the test set."""
+    from sklearn.datasets import load_diabetes
+
+    from rankwise.workflow.ranking_data import Items
+
     data = load_diabetes(scaled=False)
     names = np.array([f"patient {i + 1}" for i in range(len(data.target))])
     features = [str(name) for name in data.feature_names]
@@ -108,6 +112,9 @@ def _patients() -> tuple[Items, Items]:
 
 def _gap(items: Items) -> float:
     """The largest difference between a closed-form hold-out and a refit, for one pair."""
+    from rankwise import RankRLS
+    from rankwise.learners.item_scaler import ItemScaler
+
     X, pair = ItemScaler().fit_transform(items.X), np.array([3, 100])
     closed_form = RankRLS(256.0).fit(X, items.y).leave_pair_out(pair[None])[0]
     rest = np.delete(np.arange(len(items)), pair)

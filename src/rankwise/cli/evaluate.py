@@ -9,10 +9,9 @@ import numpy as np
 
 from rankwise.cli.console import Mistake, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.workflow.judging import NAMES, judge
 
 
-@click.command(short_help="Judge a model on DATA with known scores.")
+@click.command()
 @click.option("--per-query", is_flag=True, help="Also list every query, worst first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
@@ -30,6 +29,8 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
     queries; without queries the intervals are over items (DeLong, jackknife). Do not use the
     training data as DATA: on them the model looks better than it is.
     """
+    from rankwise.workflow.judging import NAMES, judge
+
     with working("evaluating"):
         items, scores = task.scored()
         if items.y is None:

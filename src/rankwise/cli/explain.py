@@ -4,19 +4,22 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import click
 import numpy as np
-from rich.table import Table
 
 from rankwise.cli.console import Mistake, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.workflow.explaining import Explanation, explain_edges
-from rankwise.workflow.explaining import explain as explain_pair
-from rankwise.workflow.ranking_data import Items
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from rankwise.workflow.explaining import Explanation
+    from rankwise.workflow.ranking_data import Items
 
 
-@click.command(short_help="Why is A above B?")
+@click.command()
 @click.option("--query", "-q", "label", metavar="Q", help="The query to look at.")
 @click.option("--above", metavar="A", help="Id of an item (or its number in the query, from 1).")
 @click.option("--below", metavar="B", help="Another item; default: the first two of the ranking.")
@@ -43,6 +46,9 @@ def explain(
     features for linear models, thresholds between the two items for rank-boost, and for kernels
     the training items that are more (or less) similar to A than to B.
     """
+    from rankwise.workflow.explaining import explain as explain_pair
+    from rankwise.workflow.explaining import explain_edges
+
     with working("explaining"):
         items, scores = task.scored()
         members = _members(items, label)

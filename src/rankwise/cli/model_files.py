@@ -8,23 +8,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, wraps
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from rankwise import load, save
 from rankwise.cli.console import Mistake
-from rankwise.cli.data_files import read_items, read_nodes, read_ratings, read_relation
 from rankwise.cli.data_options import COLUMNS, DataOptions, data_options
-from rankwise.learners.conditional_ranker import ConditionalRanker
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.workflow.ranking_data import Items, Relation
-from rankwise.workflow.trained_model import TrainedModel
+
+if TYPE_CHECKING:
+    from rankwise.workflow.ranking_data import Items, Relation
+    from rankwise.workflow.trained_model import TrainedModel
 
 
 def write_model(model: TrainedModel, path: str) -> None:
     """Write the model to a file, or to standard output for "-"."""
+    from rankwise import save
+
     if path != "-":
         save(model, path)
         return
@@ -65,6 +65,9 @@ class ModelAndData:
     @cached_property
     def model(self) -> TrainedModel:
         """A learner that Python saved is wrapped, and its name becomes its record."""
+        from rankwise import load
+        from rankwise.workflow.trained_model import TrainedModel
+
         model = load(self.model_path)
         if isinstance(model, TrainedModel):
             return model
@@ -72,7 +75,7 @@ class ModelAndData:
 
     @property
     def is_relational(self) -> bool:
-        return isinstance(self.model.ranker, ConditionalRanker)
+        return hasattr(self.model.ranker, "predict_edges")
 
     def scored(self) -> tuple[Items, np.ndarray]:
         """The items of DATA and their scores; for a relation the items are its edges."""
@@ -87,11 +90,15 @@ class ModelAndData:
     @cached_property
     def relation(self) -> Relation:
         """The edges of DATA between objects with the features of the model."""
+        from rankwise.cli.data_files import read_relation
+
         features = self.model.training.get("node_features", (None, None))
         return read_relation(self.data_path, self.files, features)
 
     def _items(self) -> Items:
         """The items of DATA with the features of the model, read as in training."""
+        from rankwise.cli.data_files import read_items, read_nodes, read_ratings
+
         model, record = self.model, self.model.training
         features = record.get("features") or None
         if self.files.items:
@@ -101,6 +108,6 @@ class ModelAndData:
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
         fills_missing = model.scaler is not None and model.scaler.missing == "median"
-        if not fills_missing and not isinstance(model.ranker, RankBoost):
+        if not fills_missing and type(model.ranker).__name__ != "RankBoost":
             items.refuse_missing("Train with --missing median, or --learner rank-boost.")
         return items

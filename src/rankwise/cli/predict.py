@@ -9,10 +9,9 @@ import numpy as np
 
 from rankwise.cli.console import check_writable, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.supervision.queries import Queries
 
 
-@click.command(short_help="Score the items of DATA.")
+@click.command()
 @click.option(
     "-o", "--output", default="-", metavar="SCORES", help="File to write; default: stdout."
 )
@@ -47,6 +46,8 @@ def score_lines(scores: np.ndarray) -> str:
 
 def run_file(scores: np.ndarray, qid: Any, names: Any, tag: str) -> str:
     """Queries in the order of their first item, items from the highest score; ranks from 1."""
+    from rankwise.supervision.queries import Queries
+
     queries = Queries.from_labels(qid, len(scores))
     first = np.minimum.reduceat(queries.order, queries.starts[:-1])
     lines = []

@@ -8,9 +8,7 @@ from typing import Any
 
 import click
 
-from rankwise.learners.item_scaler import SCALES
-from rankwise.spaces.kernels import KERNELS
-from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe import KERNELS, SCALES, Recipe
 
 
 class NumberOrWord(click.ParamType):

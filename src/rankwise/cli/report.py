@@ -6,10 +6,9 @@ import click
 
 from rankwise.cli.console import check_writable, say, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.report import build_report
 
 
-@click.command(short_help="Write a report as one HTML file.")
+@click.command()
 @click.option("-o", "--output", default="report.html", show_default=True, help="File to write.")
 @click.option("--title", help="Heading of the page.")
 @click.option("--learning-curve", is_flag=True, help="Train on growing parts of DATA (slower).")
@@ -34,6 +33,8 @@ def report(
     important features or items, and the commands that reproduce it. It follows the reader's choice
     of a light or dark display, and can be printed.
     """
+    from rankwise.report import build_report
+
     check_writable(output)
     with working("writing the report"):
         items, scores = task.scored()

@@ -3,23 +3,19 @@
 from __future__ import annotations
 
 import sys
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from rankwise.cli.cluster_training import train_on_cluster
 from rankwise.cli.console import Mistake, check_writable, say, working
-from rankwise.cli.data_files import training_data
 from rankwise.cli.data_options import FILES, DataOptions, data_options
 from rankwise.cli.model_files import write_model
 from rankwise.cli.recipe_options import given_options, recipe_option, recipe_options, taken_recipe
-from rankwise.learners.item_scaler import ItemScaler
-from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import LEARNERS, Recipe
-from rankwise.workflow.search import SearchPath
-from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import train as train_model
+
+if TYPE_CHECKING:
+    from rankwise.workflow.trained_model import TrainedModel
 
 UNEVEN = 1000.0
 """If the deviations of two features differ by more than this factor, --scale is suggested."""
@@ -34,7 +30,7 @@ def _learners_help() -> str:
     return "\n".join(lines)
 
 
-@click.command(epilog=_learners_help(), short_help="Learn a model from DATA.")
+@click.command(epilog=_learners_help())
 @click.argument("data")
 @click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
 @click.option(
@@ -103,8 +99,13 @@ def train(
         if any(getattr(files, name) for name in FILES):
             raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
         where: Any = workers if scheduler is None else scheduler
+        from rankwise.cli.cluster_training import train_on_cluster
+
         model, found = train_on_cluster(where, data, recipe, files, quiet)
     else:
+        from rankwise.cli.data_files import training_data
+        from rankwise.workflow.training import train as train_model
+
         with working("reading"):
             examples, found = training_data(data, recipe, files)
         if not quiet:
@@ -122,6 +123,9 @@ def train(
 
 def hint_at_scaling(data: Any, recipe: Recipe) -> None:
     """Suggest --scale if features of very different scale are used as they are."""
+    from rankwise.learners.item_scaler import ItemScaler
+    from rankwise.workflow.ranking_data import Items
+
     if not recipe.method.depends_on_scale or recipe.scale != "none" or not isinstance(data, Items):
         return
     deviation = ItemScaler(missing="keep").fit(data.X).deviation_
@@ -136,6 +140,8 @@ def hint_at_scaling(data: Any, recipe: Recipe) -> None:
 
 def summary(model: TrainedModel) -> str:
     """What was chosen and its held-out score, in one or two lines."""
+    from rankwise.workflow.search import SearchPath
+
     record = model.training
     path = SearchPath.from_record(record["path"])
     found = "".join(f", {name} {value:.4g}" for name, value in record["found"].items())

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from rankwise.exceptions import ReadError
 from rankwise.io import tables
 from rankwise.io.source import Readable, Source, read_source
 from rankwise.io.tables import Columns
 from rankwise.supervision.preferences import Preferences
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 HEADERS = {
     "winner": {"winner", "better", "preferred", "first"},
@@ -107,6 +110,8 @@ def read_edges(
         numbers = None if given is None else _numbered(given, f"{side}s")
         edges.append(_rows(table, side, numbers, f"{side}s"))
     y = table.without_missing("value") if "value" in table.values else None
+    from sklearn.utils import Bunch
+
     return Bunch(edges=np.column_stack(edges), y=y, row_names=names[0], column_names=names[1])
 
 
@@ -124,6 +129,8 @@ def read_ratings(path: Readable) -> Bunch:
     user_names, user = np.unique(table.labels("user"), return_inverse=True)
     item_names, item = np.unique(table.labels("item"), return_inverse=True)
     edges, y = np.column_stack([user, item]), table.without_missing("rating")
+    from sklearn.utils import Bunch
+
     return Bunch(edges=edges, y=y, user_names=user_names, item_names=item_names)
 
 

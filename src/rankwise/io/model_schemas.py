@@ -10,20 +10,13 @@ line to `LEGACY`, and older files still load.
 
 from __future__ import annotations
 
-import importlib
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from operator import attrgetter
 from typing import Any
 
+from rankwise.numerics.import_paths import imported
 from rankwise.supervision.queries import Queries
-
-
-def imported(path: str) -> Any:
-    """The class or function of an import path "module:name"."""
-    module, _, name = path.partition(":")
-    return attrgetter(name)(importlib.import_module(module))
 
 
 @dataclass(frozen=True)

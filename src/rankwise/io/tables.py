@@ -7,14 +7,16 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.utils import Bunch
 
 from rankwise.exceptions import ReadError
 from rankwise.io.source import Readable, Source, read_source
 from rankwise.numerics.memory import refuse_too_large
+
+if TYPE_CHECKING:
+    from sklearn.utils import Bunch
 
 MISSING = {"", "na", "n/a", "nan", "null", "none", "?"}
 TRUTH = {"true": "1", "false": "0"}
@@ -71,6 +73,8 @@ def read_table(
         chosen = [columns.require(column, "features") for column in features]
     if not chosen:
         raise ReadError("no column is left that could be a feature.", columns.name)
+    from sklearn.utils import Bunch
+
     return Bunch(
         X=_features(columns, chosen, missing),
         y=None if target is None else columns.without_missing(target),

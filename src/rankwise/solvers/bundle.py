@@ -16,7 +16,7 @@ from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.cutting_planes import CuttingPlanes
-from rankwise.solvers.line_search import Iterate, Ray
+from rankwise.solvers.line_search import Iterate, Origin, Ray
 from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
@@ -29,6 +29,8 @@ from rankwise.solvers.solver import (
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
+GAIN_SHARE = 10.0
+"""A gap of tol suffices if at least J(0)/GAIN_SHARE is gained; else it falls with the gain."""
 
 
 class BundleSolver(Solver):
@@ -43,6 +45,7 @@ class BundleSolver(Solver):
         self._risk = risk
         self._planes = CuttingPlanes()
         self._memory = GradientMemory()
+        self._known_origin: Origin | None = None
 
     def solve(
         self,
@@ -53,39 +56,63 @@ class BundleSolver(Solver):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> Solution:
-        """Minimise to an absolute duality gap of `tol`, from `start` (zero if None)."""
+        """Minimise to a duality gap of `tol`, from `start` (zero if None).
+
+        If less than a tenth of J(0) is gained, the gap must fall to 10·tol of the gain J(0) − J:
+        however large alpha is, the minimiser is found with the same relative accuracy.
+        """
         progress = Progress("bundle", tol, verbose)
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
+            origin = self._origin()
             best = candidate = self._start(start, alpha)
             bound, status, n_iter = 0.0, MAX_ITER, 0  # a risk is never negative
+            gap = best.objective
             try:
                 while n_iter < max_iter and status != CONVERGED:
-                    self._add_plane(candidate, is_best=candidate is best)  # lines 5-7
-                    n_iter += 1
+                    proven = self._add_plane(candidate, alpha, is_best=candidate is best)
+                    n_iter += 1  # lines 5-7
                     target, model_minimum = self._planes.minimise(alpha)  # line 8
-                    bound = max(bound, model_minimum)
-                    if best.objective - bound > tol:  # lines 9-11
+                    bound = max(bound, model_minimum, best.objective - proven)
+                    enough = tol * _share(best, origin, alpha)
+                    if min(best.objective - bound, proven) > enough:  # lines 9-11
                         best, candidate = self._search(best, target, bound, alpha, n_iter)
-                    gap = max(best.objective - bound, 0.0)  # line 12
-                    status = CONVERGED if gap <= tol else MAX_ITER
+                        proven = np.inf
+                    gap = max(min(best.objective - bound, proven), 0.0)  # line 12
+                    status = CONVERGED if gap <= tol * _share(best, origin, alpha) else MAX_ITER
                     progress.record(best.objective, gap, gap)
             except KeyboardInterrupt:
                 status = INTERRUPTED
-        gap = max(best.objective - bound, 0.0)
         return Solution(best.w, status, best.objective, gap, n_iter, progress.history())
 
+    def _origin(self) -> Origin:
+        if self._known_origin is None:
+            risk = self._risk.at(np.zeros(self._products.shape[0]))
+            self._known_origin = Origin(risk, self._products.pullback(risk.gradient))
+        return self._known_origin
+
     def _start(self, start: np.ndarray | None, alpha: float) -> Iterate:
-        m, n = self._products.shape
-        if start is None:
-            return Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
+        origin, (m, n) = self._origin(), self._products.shape
+        if origin.is_nearly_best(alpha):
+            start = origin.line_minimum(alpha)
+        elif start is None:
+            return Iterate(np.zeros(n), np.zeros(m), origin.risk, origin.risk.value)
         return Iterate.at(start, self._products.scores(start), self._risk, alpha)
 
-    def _add_plane(self, point: Iterate, is_best: bool) -> None:
-        slope = self._products.pullback(point.risk.gradient)
+    def _add_plane(self, point: Iterate, alpha: float, is_best: bool) -> float:
+        """Add the tangent at the point, and return an upper bound of J − min J at the best point.
+
+        J is 2·alpha strongly convex, so ‖∇J‖²/(4 alpha) is one; infinity if the point is not best.
+        """
+        origin = self._origin()
+        at_origin = point.risk is origin.risk
+        slope = origin.slope if at_origin else self._products.pullback(point.risk.gradient)
         refuse_non_finite(point.objective, float(slope @ slope))
         self._planes.add(slope, point.risk.value - float(slope @ point.w))
-        if is_best:
-            self._memory.observe(point.w, slope)
+        if not is_best:
+            return np.inf
+        self._memory.observe(point.w, slope)
+        gradient = slope + 2 * alpha * point.w
+        return float(gradient @ gradient) / (4 * alpha)
 
     def _search(
         self, best: Iterate, target: np.ndarray, bound: float, alpha: float, n_iter: int
@@ -145,3 +172,13 @@ class GradientMemory:
         for (step, change), share in zip(pairs, reversed(shares)):
             result += (share - (change @ result) / (step @ change)) * step
         return result
+
+
+def _share(best: Iterate, origin: Origin, alpha: float) -> float:
+    """1 if at least J(0)/GAIN_SHARE is gained, else that many times the share of J(0) gained.
+
+    J(0) − min J ≥ alpha‖w*‖², which tells the gain where J(0) − J has lost its digits.
+    """
+    whole = origin.risk.value
+    gained = max(whole - best.objective, alpha * float(best.w @ best.w))
+    return min(1.0, GAIN_SHARE * gained / whole) if gained > 0 else 0.0

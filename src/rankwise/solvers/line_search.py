@@ -11,6 +11,8 @@ from rankwise.losses.risk import Evaluation, Risk
 EPSILON = float(np.finfo(float).eps)
 PATIENCE = 4
 """So many times more points are allowed while none is better than the origin."""
+SMALL_GAIN = 1e-6
+"""If less than this share of J(0) can be gained, differences of J lose too many digits."""
 
 
 @dataclass(frozen=True)
@@ -26,6 +28,30 @@ class Iterate:
     def at(cls, w: np.ndarray, p: np.ndarray, risk: Risk, alpha: float) -> Iterate:
         evaluation = risk.at(p)
         return cls(w, p, evaluation, evaluation.value + alpha * float(w @ w))
+
+
+@dataclass(frozen=True)
+class Origin:
+    """R at w = 0 and its slope there, from which every gain is measured, whatever alpha is."""
+
+    risk: Evaluation
+    slope: np.ndarray
+
+    def most_gain(self, alpha: float) -> float:
+        """‖∇R(0)‖²/(4 alpha) ≥ J(0) − min J, because J is 2·alpha strongly convex."""
+        return float(self.slope @ self.slope) / (4 * alpha)
+
+    def is_nearly_best(self, alpha: float) -> bool:
+        """Whether J can fall so little that comparing values of J says nothing.
+
+        Then alpha is so large that pairs hardly move, R is nearly a line, and −∇R(0)/(2 alpha)
+        is nearly the minimiser: solvers start there and trust gradients, not differences of J.
+        """
+        return self.most_gain(alpha) < SMALL_GAIN * self.risk.value
+
+    def line_minimum(self, alpha: float) -> np.ndarray:
+        """The minimiser of the tangent of R at 0, plus alpha‖w‖²."""
+        return self.slope / (-2 * alpha)
 
 
 @dataclass(frozen=True)

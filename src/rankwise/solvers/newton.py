@@ -15,7 +15,7 @@ from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.conjugate_gradients import NormalEquations, conjugate_steps
-from rankwise.solvers.line_search import Iterate, Ray
+from rankwise.solvers.line_search import Iterate, Origin, Ray
 from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
@@ -65,11 +65,15 @@ class NewtonSolver(Solver):
             gradient = self._gradient(point, alpha)
             reference = float(np.linalg.norm(gradient))
             target = tol * reference
+            origin = Origin(point.risk, gradient)
+            n_iter = 0
+            if origin.is_nearly_best(alpha):
+                start, n_iter = origin.line_minimum(alpha), 1
             if start is not None:
                 point = Iterate.at(start, self._products.scores(start), self._risk, alpha)
                 gradient = self._gradient(point, alpha)
             progress = Progress("newton", target, verbose)
-            status, n_iter = MAX_ITER, 0
+            status = MAX_ITER
             try:
                 while True:
                     norm = float(np.linalg.norm(gradient))

@@ -22,8 +22,6 @@ from rankwise.validation import check_positive
 
 OWN_KERNELS: dict[str, Callable[[Matrix, Matrix], np.ndarray]] = {}
 """Kernels that scikit-learn does not have: a function of two matrices for each name."""
-KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid", *OWN_KERNELS)
-"""The names that the command offers."""
 POSITIVE_DEFINITE = ("linear", "rbf", "poly", "polynomial", "laplacian", "cosine", "chi2")
 """Kernels that are semi-definite for every X, unless coef0 is negative."""
 

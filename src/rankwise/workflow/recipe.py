@@ -9,28 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.metrics import pairwise_distances
-from sklearn.utils import check_random_state
 
-from rankwise.learners.conditional_ranker import ConditionalRanker
-from rankwise.learners.item_scaler import MISSING, SCALES
-from rankwise.learners.mprank import MPRank
-from rankwise.learners.rank_boost import RankBoost
-from rankwise.learners.rank_rls import RankRLS
-from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS, RankRLSCV
-from rankwise.learners.rank_svm import RankSVM
-from rankwise.learners.rank_svm_cv import DEFAULT_ALPHAS as SVM_ALPHAS
-from rankwise.learners.rank_svm_cv import RankSVMCV
-from rankwise.learners.svrank import SVRank
-from rankwise.losses.losses_by_name import HINGE_LOSSES, QUADRATIC_LOSSES
-from rankwise.spaces.kernels import Kernel
-from rankwise.validation import check_choice, check_positive
-from rankwise.workflow import search
+from rankwise.numerics.import_paths import imported
 
+if TYPE_CHECKING:
+    from rankwise.workflow.search import Fit
+
+SCALES = ("none", "standard", "query")
+MISSING = ("refuse", "median", "keep")
+KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
+"""The kernels that the command offers; a learner takes more of them."""
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
@@ -40,23 +31,43 @@ MEDIAN_OF = 1000
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, basis="auto" becomes a reduced set of BASIS items."""
 BASIS = 500
+REFITTED_FOLDS = 5
+"""Number of folds for a learner that must be refitted for every fold."""
 
 
 @dataclass(frozen=True)
 class LearningMethod:
-    """One learner of the command."""
+    """One learner of the command.
 
-    estimator: type
+    Learners and searches are import paths "module:name", which are imported when they are used:
+    the help of a command reads this table, and must not wait for the learners.
+    """
+
+    learner: str
     summary: str
     losses: dict[str, dict[str, Any]]  # constructor arguments of each loss; the first is default
     options: tuple[str, ...]  # the fields of Recipe that it uses, besides those that all use
-    choose: Callable[..., search.Fit]  # chooses the parameter by cross-validation
-    alphas: np.ndarray | None = None  # the candidates, if the recipe names none
+    search: str  # the function of rankwise.workflow.search that chooses the parameter
+    own_search: str = ""  # the learner that searches, for by_own_search
+    default_folds: str | int = "auto"
+    default_alphas: str = ""  # the candidates, if the recipe names none
     parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
     to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
     depends_on_scale: bool = True  # features of larger scale have more influence
     learns_relations: bool = False  # learns from a Relation; the others learn from Items
+
+    @property
+    def estimator(self) -> type:
+        return imported(self.learner)
+
+    @property
+    def alphas(self) -> np.ndarray | None:
+        return imported(self.default_alphas) if self.default_alphas else None
+
+    def choose(self, recipe: Recipe, options: dict[str, Any], data: Any) -> Fit:
+        """The parameter by cross-validation on Items or on a Relation."""
+        return imported(f"rankwise.workflow.search:{self.search}")(recipe, options, data)
 
     def build(self, value: float, options: dict[str, Any]) -> Any:
         """The unfitted estimator with this value of the parameter."""
@@ -69,54 +80,57 @@ def _inverse(alpha: float) -> float:
 
 LEARNERS: dict[str, LearningMethod] = {
     "rank-rls": LearningMethod(
-        RankRLS,
+        "rankwise:RankRLS",
         "pairwise least squares; exact cross-validation in closed form",
-        {name: {"loss": name} for name in QUADRATIC_LOSSES},
+        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
-        partial(search.by_own_search, RankRLSCV, "auto"),
-        DEFAULT_ALPHAS,
+        "by_own_search",
+        "rankwise:RankRLSCV",
+        default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
     ),
     "rank-svm": LearningMethod(
-        RankSVM,
+        "rankwise:RankSVM",
         "pairwise hinge loss; for grades and noisy scores",
-        {name: {"loss": name} for name in HINGE_LOSSES},
+        {name: {"loss": name} for name in ("hinge", "squared_hinge")},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
-        partial(search.by_own_search, RankSVMCV, search.REFITTED_FOLDS),
-        SVM_ALPHAS,
+        "by_own_search",
+        "rankwise:RankSVMCV",
+        default_folds=REFITTED_FOLDS,
+        default_alphas="rankwise.learners.rank_svm_cv:DEFAULT_ALPHAS",
     ),
     "mprank": LearningMethod(
-        MPRank,
+        "rankwise:MPRank",
         "keeps the size of score differences, not only their sign; alpha is 1/C",
         {"squared": {"norm": 2}, "absolute": {"norm": 1}},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter"),
-        search.by_pairwise_loo,
+        "by_pairwise_loo",
         to_argument=_inverse,
     ),
     "svrank": LearningMethod(
-        SVRank,
+        "rankwise:SVRank",
         "as mprank, but deviations up to epsilon cost nothing; alpha is 1/C",
         {"absolute": {"norm": 1}, "squared": {"norm": 2}},
         ("alpha", *KERNEL_OPTIONS, "basis", "cv", "epsilon", "tol", "max_iter"),
-        search.by_refitting,
+        "by_refitting",
         to_argument=_inverse,
     ),
     "rank-boost": LearningMethod(
-        RankBoost,
+        "rankwise:RankBoost",
         "boosted thresholds; takes missing values as they are, needs no scaling",
         {"exponential": {}},
         ("rounds", "cv"),
-        search.boosting_rounds,
+        "boosting_rounds",
         parameter="rounds",
         to_argument=int,
         takes_missing_values=True,
         depends_on_scale=False,
     ),
     "conditional": LearningMethod(
-        ConditionalRanker,
+        "rankwise:ConditionalRanker",
         "relations between objects: edges or ratings, with features of the objects",
         {name: {"objective": name} for name in ("ranking", "regression")},
         ("alpha", *KERNEL_OPTIONS, "cv", "relation", "condition", "new", "max_iter"),
-        search.over_relation,
+        "over_relation",
         learns_relations=True,
     ),
 }
@@ -147,6 +161,9 @@ class Recipe:
     seed: int = 0
 
     def __post_init__(self) -> None:
+        from rankwise.spaces.kernels import Kernel
+        from rankwise.validation import check_choice, check_positive
+
         check_choice("learner", self.learner, LEARNERS)
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
@@ -205,6 +222,8 @@ class Recipe:
         if "basis" in used:
             arguments["basis"] = self.basis
             if self.basis == "auto":
+                from rankwise.spaces.kernels import Kernel
+
                 is_large = not Kernel(self.kernel).is_linear and n_items > EXACT_KERNEL_UP_TO
                 arguments["basis"] = BASIS if is_large else None
                 found |= {"basis": BASIS} if is_large else {}
@@ -253,6 +272,9 @@ def median_gamma(X: Any, kernel: str, seed: int = 0) -> float:
 
     The median is over the pairs of at most 1000 random items; the result is 1 if all are equal.
     """
+    from sklearn.metrics import pairwise_distances
+    from sklearn.utils import check_random_state
+
     m = X.shape[0]
     index = np.arange(m)
     if m > MEDIAN_OF:

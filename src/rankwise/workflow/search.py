@@ -9,7 +9,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
@@ -23,18 +23,15 @@ from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics import preference_error
 from rankwise.model_selection.folds import Folds
+from rankwise.numerics.import_paths import imported
 from rankwise.supervision.preferences import Preferences
 from rankwise.workflow.ranking_data import Items, Relation
-
-if TYPE_CHECKING:
-    from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 
 CONCORDANCE = "share of held-out pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
 MOST_ROUNDS = 300
-REFITTED_FOLDS = 5
-"""Number of folds for a learner that must be refitted for every fold."""
 
 
 @dataclass
@@ -110,13 +107,13 @@ class Fit:
     scaler: Any = None
 
 
-def by_own_search(
-    search: type, default_folds: str | int, recipe: Recipe, options: dict, items: Items
-) -> Fit:
+def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha by RankRLSCV or RankSVMCV, which share work between candidates and folds."""
-    cv = _folds(recipe, items, default_folds)
+    cv = _folds(recipe, items, recipe.method.default_folds)
     alphas = recipe.candidates(recipe.method.alphas)
-    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
+    model = imported(recipe.method.own_search)(alphas, cv=cv, **options).fit(
+        items.X, **items.supervision
+    )
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items)))
