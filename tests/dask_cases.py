@@ -12,7 +12,7 @@ COSTS = [
         ("unit", "keep"),
         ("relative", "keep"),
     )
-    for weight in ("pairs", "queries")
+    for weight in ("pairs", "size", "queries")
 ]
 REDUCED = {"kernel": "rbf", "gamma": 0.1, "basis": 12, "random_state": 3}
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 
-def enumerate_pairs(y, qid=None, weight=None, loss="magnitude", ties="keep", by_query=False):
+def enumerate_pairs(y, qid=None, weight=None, loss="magnitude", ties="keep", query_weight="pairs"):
     """(h, j, z, w²) for every unordered pair of a query once, h the better one."""
     m = len(y)
     qid = [0] * m if qid is None else list(qid)
@@ -19,14 +19,21 @@ def enumerate_pairs(y, qid=None, weight=None, loss="magnitude", ties="keep", by_
                 if gap == 0 and not (loss == "magnitude" and ties == "keep"):
                     continue
                 rows.append((h, l, gap, weight[i] * weight[j]))
-        total = sum(row[3] for row in rows)
+        total_items, total_pairs = sum(weight[i] for i in items), sum(row[3] for row in rows)
         for h, l, gap, pair_weight in rows:
             z, w = target_and_weight(loss, gap)
             squared = pair_weight * w**2
-            if by_query:
-                squared = squared / total if total else 0.0
+            squared *= query_scale(query_weight, total_items, total_pairs)
             found.append((h, l, z, squared))
     return found
+
+
+def query_scale(query_weight, total_items, total_pairs):
+    """What the weight of each pair of a query is multiplied by."""
+    if query_weight == "pairs":
+        return 1.0
+    divisor = {"size": total_items, "queries": total_pairs}[query_weight]
+    return 1.0 / divisor if divisor else 0.0
 
 
 def target_and_weight(loss, gap):

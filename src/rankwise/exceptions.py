@@ -46,6 +46,10 @@ class EstimateWarning(UserWarning):
     """An estimate of performance that is known to be biased or to vary wildly, or says little."""
 
 
+class GridWarning(EstimateWarning):
+    """The best candidate of a given grid lies at its end, so a better one may lie beyond."""
+
+
 class SplitQuery(ValueError):
     """A query whose items lie in several partitions, where only pairs within one are seen."""
 

@@ -114,7 +114,7 @@ class TestEveryHeldOut:
         held_out = MEMBERS[name][0]()
         if isinstance(held_out, RiskHoldouts):
             with pytest.raises(ValueError, match="refit for every pair"):
-                held_out.judge_pairs(1.0)
+                held_out.judge_pairs([1.0])
             return
         alpha, queries = ALPHAS[0], held_out.supervision.queries
         counted, right = np.zeros((M, 2)), np.zeros((M, 2))
@@ -126,9 +126,9 @@ class TestEveryHeldOut:
                     agree = 0.5 + 0.5 * np.sign(Y[i, k] - Y[j, k]) * np.sign(s_i[k] - s_j[k])
                     counted[[i, j], k] += 1
                     right[[i, j], k] += agree
-        judged = held_out.judge_pairs(alpha)
-        assert_allclose(judged.counted, counted)
-        assert_allclose(judged.right, right)
+        judged = held_out.judge_pairs([7.0, alpha])
+        assert_allclose(judged.counted[1], counted)
+        assert_allclose(judged.right[1], right)
 
 
 def test_folds_of_a_map_are_hold_outs_too():

@@ -48,7 +48,7 @@ LOSSES = {
 
 
 def enumerated(y, qid, weight, loss, ties, query_weight):
-    return reference.enumerate_pairs(y, qid, weight, loss, ties, query_weight == "queries")
+    return reference.enumerate_pairs(y, qid, weight, loss, ties, query_weight)
 
 
 def solve(X, pairs, alpha):
@@ -69,7 +69,7 @@ def data(seed, m=11, n=3, queries=2):
     return X, y, qid, rng.uniform(0.3, 2.0, m)
 
 
-@pytest.mark.parametrize("query_weight", ["pairs", "queries"])
+@pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
 @pytest.mark.parametrize("key", LOSSES, ids=str)
 class TestEveryLoss:
     def test_laplacian_and_target_are_those_of_the_pairs(self, key, query_weight):

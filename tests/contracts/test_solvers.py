@@ -9,6 +9,7 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
 from rankwise.solvers.bundle import BundleSolver
+from rankwise.solvers.cholesky import CholeskySolver
 from rankwise.solvers.complete_graph import CompleteGraphSolver, mirror
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.incomplete_graph import EdgeSolver, Limits
@@ -143,6 +144,18 @@ MEMBERS = {
         from_items,
         {},
     ),
+    "cholesky, features": (
+        lambda: CholeskySolver(Features(X), QUADRATIC),
+        QuadraticRisk().value,
+        same,
+        {},
+    ),
+    "cholesky, kernel": (
+        lambda: CholeskySolver(Gram(K), QUADRATIC),
+        QuadraticRisk().value,
+        from_items,
+        {},
+    ),
     "conjugate gradients": (
         lambda: ConjugateGradientSolver(Features(X), QUADRATIC, tol=1e-12, max_iter=500),
         QuadraticRisk().value,
@@ -219,6 +232,7 @@ class TestEverySolver:
         (lambda: NewtonSolver(X, hinge), "curvature"),
         (lambda: BundleSolver(X, object()), "gradient"),
         (lambda: SpectralSolver(Features(X), hinge), "quadratic"),
+        (lambda: CholeskySolver(Features(X), hinge), "quadratic"),
         (
             lambda: ConjugateGradientSolver(Gram(K), QUADRATIC, tol=1e-6, max_iter=10),
             "features",

@@ -19,6 +19,8 @@ COSTS = {
     "ties dropped by query": {"ties": "drop", "query_weight": "queries"},
     "unit by query": {"loss": "unit", "query_weight": "queries"},
     "relative by query": {"loss": "relative", "query_weight": "queries"},
+    "magnitude by size": {"query_weight": "size"},
+    "ties dropped by size": {"ties": "drop", "query_weight": "size"},
     "pointwise": None,
 }
 SPACES = {

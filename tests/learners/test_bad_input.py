@@ -98,7 +98,7 @@ def test_grids_of_alphas(alpha):
         ("loss", "hinge", "'magnitude', 'unit', 'relative'"),
         ("loss", None, "'magnitude'"),
         ("ties", "maybe", "'keep', 'drop'"),
-        ("query_weight", "items", "'pairs', 'queries'"),
+        ("query_weight", "items", "'pairs', 'size', 'queries'"),
         ("solver", "lbfgs", "'auto', 'spectral', 'cg'"),
         ("kernel", "rbg", "rbf"),
         ("kernel", None, "rbf"),

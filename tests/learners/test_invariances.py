@@ -25,7 +25,7 @@ def problems(draw):
     y[:2], qid[:2] = (0.0, 1.0), 0
     loss, ties = draw(st.sampled_from(COSTS))
     options = {"loss": loss, "ties": ties, "kernel": draw(st.sampled_from(["linear", "rbf"]))}
-    options["query_weight"] = draw(st.sampled_from(["pairs", "queries"]))
+    options["query_weight"] = draw(st.sampled_from(["pairs", "size", "queries"]))
     return rng, rng.normal(size=(m, n)), y, qid, options
 
 

@@ -2,6 +2,7 @@
 
 import doctest
 import tracemalloc
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,11 +13,13 @@ from sklearn.metrics.pairwise import polynomial_kernel, rbf_kernel
 
 from rankwise import RLS, Preferences, RankRLS
 from rankwise.learners import rank_rls
+from rankwise.losses.query_weights import QUERY_WEIGHTS
 from tests.reference import (
     dual_solution,
     enumerate_pairs,
     laplacian_and_target,
     primal_solution,
+    query_scale,
     reduced_solution,
 )
 
@@ -37,11 +40,11 @@ WEIGHT = RNG.choice([0.0, 0.5, 1.0, 3.0], M)
 
 
 def quadratic(y, qid=None, weight=None, loss="magnitude", ties="keep", query_weight="pairs"):
-    pairs = enumerate_pairs(y, qid, weight, loss, ties, query_weight == "queries")
+    pairs = enumerate_pairs(y, qid, weight, loss, ties, query_weight)
     return laplacian_and_target(pairs, len(y))
 
 
-@pytest.mark.parametrize("query_weight", ["pairs", "queries"])
+@pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
 @pytest.mark.parametrize(("loss", "ties"), COSTS)
 @pytest.mark.parametrize("qid", [None, QID], ids=["one query", "queries"])
 @pytest.mark.parametrize("weight", [None, WEIGHT], ids=["equal", "weighted"])
@@ -146,7 +149,7 @@ def test_kernels_on_new_items(options, K_of):
 
 
 @pytest.mark.parametrize("loss", ["magnitude", "unit", "relative"])
-@pytest.mark.parametrize("query_weight", ["pairs", "queries"])
+@pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
 def test_preferences_multigraph(loss, query_weight):
     rng = np.random.default_rng(3)
     winner, loser = rng.integers(0, M, (2, 40))
@@ -156,12 +159,14 @@ def test_preferences_multigraph(loss, query_weight):
     magnitude, weight = rng.uniform(0.2, 3, (2, len(winner)))
     weight[1] = 0.0
     pair_weight = weight * WEIGHT[winner] * WEIGHT[loser]
-    total = {label: pair_weight[QID[winner] == label].sum() for label in set(QID)}
+    totals = {
+        label: (WEIGHT[label == QID].sum(), pair_weight[QID[winner] == label].sum())
+        for label in set(QID)
+    }
     pairs = []
     for h, j, y, v in zip(winner, loser, magnitude, pair_weight):
         squared = v / y**2 if loss == "relative" else v
-        if query_weight == "queries":
-            squared = squared / total[QID[h]] if total[QID[h]] else 0.0
+        squared *= query_scale(query_weight, *totals[QID[h]])
         pairs.append((h, j, 1.0 if loss == "unit" else y, squared))
     L, b = laplacian_and_target(pairs, M)
     preferences = Preferences(winner, loser, magnitude, weight, n_items=M)
@@ -179,9 +184,10 @@ def test_preferences_multigraph(loss, query_weight):
 def test_preferences_of_scores_are_the_scores():
     """Enumerated preferences and scores with ties dropped are the same objective."""
     preferences = Preferences.from_scores(Y[:, 0], QID)
-    for loss in ("magnitude", "unit", "relative"):
-        told = RankRLS(loss=loss).fit(X, preferences=preferences)
-        scored = RankRLS(loss=loss, ties="drop").fit(X, Y[:, 0], qid=QID)
+    for loss, query_weight in product(("magnitude", "unit", "relative"), QUERY_WEIGHTS):
+        options = {"loss": loss, "query_weight": query_weight}
+        told = RankRLS(**options).fit(X, preferences=preferences, qid=QID)
+        scored = RankRLS(ties="drop", **options).fit(X, Y[:, 0], qid=QID)
         assert_allclose(told.coef_, scored.coef_, rtol=1e-9, atol=1e-12)
 
 

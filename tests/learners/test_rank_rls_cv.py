@@ -378,3 +378,34 @@ def test_scoring_that_returns_nan_is_refused():
 
     with pytest.raises(ValueError, match="scoring"):
         RankRLSCV(ALPHAS, cv=3, scoring=broken).fit(X, Y[:, 0])
+
+
+class TestWhatIsHeldOut:
+    """cv="auto" by what the loss costs, and `cv_` in words."""
+
+    @pytest.mark.parametrize(
+        ("m", "options", "expected"),
+        [
+            (33, {}, "leave-pair-out"),
+            (33, {"loss": "unit"}, "leave-pair-out"),
+            (33, {"ties": "drop"}, "leave-pair-out"),
+            (32, {"loss": "relative"}, "leave-pair-out"),
+            (33, {"loss": "relative"}, "10 folds"),
+            (33, {"cv": 4}, "4 folds"),
+        ],
+    )
+    def test_in_words(self, m, options, expected):
+        rng = np.random.default_rng(0)
+        model = RankRLSCV([1.0], **options).fit(rng.normal(size=(m, 2)), rng.permutation(m))
+        assert model.cv_ == expected
+
+    def test_weights_that_all_differ_need_one_matrix_for_each_pair(self):
+        rng = np.random.default_rng(0)
+        X, y, weight = rng.normal(size=(60, 2)), rng.permutation(60), rng.uniform(1, 2, 60)
+        assert RankRLSCV([1.0]).fit(X, y, sample_weight=weight).cv_ == "10 folds"
+        rounded = RankRLSCV([1.0]).fit(X, y, sample_weight=np.round(weight))
+        assert rounded.cv_ == "leave-pair-out"
+
+    def test_queries_leave_whole(self):
+        model = RankRLSCV([1.0]).fit(X, Y[:, 0], qid=QID)
+        assert model.cv_ == "leave-query-out"

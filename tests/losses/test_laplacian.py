@@ -32,18 +32,17 @@ def assert_same(quadratic, L, b, rng):
         np.testing.assert_allclose(moments[:, 0], F.T @ b, atol=1e-9)
 
 
-@pytest.mark.parametrize("by_query", [False, True])
+@pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
 @pytest.mark.parametrize(("loss", "ties"), COSTS)
 @settings(max_examples=25, deadline=None)
 @given(rng=problems)
-def test_scores_equal_enumerated_pairs(loss, ties, by_query, rng):
+def test_scores_equal_enumerated_pairs(loss, ties, query_weight, rng):
     m = int(rng.integers(2, 15))
     y = rng.integers(0, 4, m).astype(float)
     qid = rng.integers(0, 3, m)
     weight = rng.choice([0.0, 1.0, 2.0, 0.3], m)
-    pairs = reference.enumerate_pairs(y, qid, weight, loss, ties, by_query)
+    pairs = reference.enumerate_pairs(y, qid, weight, loss, ties, query_weight)
     L, b = reference.laplacian_and_target(pairs, m)
-    query_weight = "queries" if by_query else "pairs"
     assert_same(quadratic_of(scored(y, qid, weight), loss, ties, query_weight), L, b, rng)
 
 

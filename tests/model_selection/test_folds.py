@@ -30,6 +30,14 @@ class TestNamedSchemes:
         folds = Folds("auto", many, np.zeros(4001))
         assert folds.kind == "folds" and str(folds) == "10 folds"
 
+    def test_auto_knows_the_price_of_leave_pair_out(self):
+        assert Folds("auto", ONE, Y, pair_matrices=66).kind == "leave-pair-out"
+        assert Folds("auto", ONE, Y, pair_matrices=501).kind == "folds"
+        many = Queries.from_labels(None, 2000)
+        assert Folds("auto", many, pair_matrices=8).kind == "leave-pair-out"
+        assert Folds("auto", many, pair_matrices=9).kind == "folds"
+        assert Folds("leave-pair-out", ONE, Y, pair_matrices=501).kind == "leave-pair-out"
+
     def test_leave_query_out_and_leave_one_out(self):
         folds = Folds("leave-query-out", QUERIES, Y)
         assert held_sets(folds) == [[0, 1, 2], [3, 4, 5], [6, 7, 8], [9, 10, 11]]

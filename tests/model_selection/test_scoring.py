@@ -89,7 +89,7 @@ def test_judged_pairs_of_a_pointwise_loss(kernel, alpha):
     for features, weight in ((4, None), (30, None), (4, rng.integers(1, 3, 24).astype(float))):
         x = rng.normal(size=(24, features)).round(1)
         problem = RLS(alpha, kernel=kernel).hold_outs(x, TARGETS, sample_weight=weight)
-        counted, right = problem.judge_pairs(alpha)
+        counted, right = (counts[0] for counts in problem.judge_pairs([alpha]))
         pairs = np.column_stack(np.triu_indices(24, 1))
         f = problem.leave_pairs_out(pairs, [alpha])[0]
         gap = TARGETS[pairs[:, 0]] - TARGETS[pairs[:, 1]]

@@ -1,7 +1,12 @@
-"""What the user sees: tables, messages, errors as one line, exit codes; and files of results."""
+"""What the user sees: tables, messages, errors as one line, exit codes; and files of results.
+
+Names of items, queries, columns and files come from data. Whatever is printed passes `plain` here
+or in the command, and rich reads no markup in it: data cannot command the terminal.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import sys
 import warnings
@@ -13,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from rankwise.io.plain_text import one_line, plain
 from rankwise.numerics.import_paths import imported
 
 if TYPE_CHECKING:
@@ -22,18 +28,26 @@ if TYPE_CHECKING:
 MISTAKE, INTERRUPTED = 2, 130
 WIDE = 240
 """Characters per line where no terminal sets a width."""
+LONGEST = 120
+"""Characters of a cell of a table."""
 
 
 def stdout() -> Console:
     """A console for results; if no terminal sets the width, lines are as long as needed."""
     from rich.console import Console
 
-    return Console(width=None if sys.stdout.isatty() else WIDE, highlight=False)
+    width = None if sys.stdout.isatty() else WIDE
+    return Console(width=width, highlight=False, markup=False, emoji=False)
 
 
 def say(message: str) -> None:
-    """Print a message on standard error, where it does not mix with results."""
-    click.echo(message, err=True)
+    """Print a message as one line on standard error, where it does not mix with results."""
+    click.echo(one_line(message), err=True)
+
+
+def say_json(record: Any) -> None:
+    """Print JSON on standard output, in ASCII, so that no character of the data is unseen."""
+    click.echo(json.dumps(record, indent=2))
 
 
 @contextmanager
@@ -52,10 +66,11 @@ def working(what: str) -> Iterator[Callable[[str], None] | None]:
             if console.is_terminal:
                 from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-                columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+                description = TextColumn("{task.description}", markup=False)
+                columns = (SpinnerColumn(), description, TimeElapsedColumn())
                 with Progress(*columns, console=console, transient=True) as progress:
-                    task = progress.add_task(what, total=None)
-                    yield lambda text: progress.update(task, description=text)
+                    task = progress.add_task(one_line(what), total=None)
+                    yield lambda text: progress.update(task, description=one_line(text))
             else:
                 yield None
         finally:
@@ -88,8 +103,18 @@ def write_text(path: str, text: str) -> None:
     write_atomically(path, [text.encode()])
 
 
+def cells(*texts: str) -> list[str]:
+    """Texts for a row of a table: plain, and not longer than a table can show."""
+    return [
+        text if len(text) <= LONGEST else text[: LONGEST - 1] + "…" for text in map(plain, texts)
+    ]
+
+
 def table(*columns: str, right: tuple[int, ...] = ()) -> Table:
-    """A table without lines; the columns with the numbers `right` are aligned to the right."""
+    """A table without lines; the columns with the numbers `right` are aligned to the right.
+
+    Texts from data pass `cells` before they are added.
+    """
     from rich.table import Table
 
     empty = Table(box=None, pad_edge=False, header_style="bold")
@@ -104,7 +129,7 @@ class Mistake(click.ClickException):
     exit_code = MISTAKE
 
     def show(self, file: Any = None) -> None:
-        click.echo(f"Error: {self.format_message()}", err=True)
+        say(f"Error: {self.format_message()}")
 
 
 class Commands(click.Group):
@@ -135,12 +160,17 @@ class Commands(click.Group):
         names = [name for name in self.summaries if name.startswith(incomplete)]
         return [*(CompletionItem(name, help=self.summaries[name]) for name in names), *options]
 
+    def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        with _mistakes_in_plain_words():
+            return super().make_context(*args, **kwargs)
+
     def invoke(self, ctx: click.Context) -> Any:
         try:
-            return super().invoke(ctx)
+            with _mistakes_in_plain_words():
+                return super().invoke(ctx)
         except KeyboardInterrupt as error:
             detail = f" {error}" if str(error) else ""
-            click.echo(f"Interrupted: nothing was written.{detail}", err=True)
+            say(f"Interrupted: nothing was written.{detail}")
             leave(INTERRUPTED, ctx)
         except BrokenPipeError:
             raise
@@ -148,6 +178,16 @@ class Commands(click.Group):
             if os.environ.get("RANKWISE_TRACEBACK"):
                 raise
             raise Mistake(_in_words(error)) from error
+
+
+@contextmanager
+def _mistakes_in_plain_words() -> Iterator[None]:
+    """click repeats the words of the call in its errors, and a shell may have put in file names."""
+    try:
+        yield
+    except click.ClickException as error:
+        vars(error).update(message=plain(error.message, keep="\n"))
+        raise
 
 
 def leave(code: int, ctx: click.Context) -> None:

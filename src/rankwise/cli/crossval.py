@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli.console import say, stdout, table, working
+from rankwise.cli.console import say, say_json, stdout, table, working
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
 from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
@@ -81,7 +80,7 @@ def crossval(
             {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
             for name, path, outer in rows
         ]
-        click.echo(json.dumps({"data": items.describe(), "learners": record}, indent=2))
+        say_json({"data": items.describe(), "learners": record})
         return
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
@@ -89,6 +88,9 @@ def crossval(
     for name, path, _ in rows:
         shown.add_row(name, *_cells(path))
     console.print(shown)
+    for name, path, _ in rows:
+        if path is not None and path.needs_wider_grid:
+            say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
         columns = ("learner", "ranking error", "95% interval", "NDCG@10", "tau_b")

@@ -11,6 +11,7 @@ import numpy as np
 
 from rankwise.cli.console import stdout, table, working, write_text
 from rankwise.cli.model_files import write_model
+from rankwise.io.plain_text import plain
 from rankwise.workflow.recipe import Recipe
 
 if TYPE_CHECKING:
@@ -51,7 +52,7 @@ def demo(output: Path) -> None:
     seen, unseen = _patients()
     m, pairs = len(seen), len(seen) * (len(seen) - 1) // 2
     console.print(
-        f"[bold]{m} patients, 10 measurements, disease progression a year later[/] (shipped with "
+        f"{m} patients, 10 measurements, disease progression a year later (shipped with "
         f"scikit-learn).\nHow well does a model order two patients that it has never seen? "
         f"Exact leave-pair-out: {pairs:,} models\nfor each of 31 alphas without refitting; "
         f"rank-svm by 5 folds. Then a test on {len(unseen)} other patients."
@@ -88,10 +89,11 @@ def demo(output: Path) -> None:
         title = "Patients by disease progression"
         page = build_report(best, unseen, title=title, commands=commands)
         write_text(str(output / "report.html"), page)
+    folder = plain(str(output))
     console.print(
-        f"\nReport: [bold]{output / 'report.html'}[/] (open it in a browser). Try next:\n"
-        f"  rankwise explain {output / 'model.rw'} {output / 'unseen.csv'}\n"
-        f"  rankwise crossval {output / 'patients.csv'} --scale standard"
+        f"\nReport: {folder}/report.html (open it in a browser). Try next:\n"
+        f"  rankwise explain {folder}/model.rw {folder}/unseen.csv\n"
+        f"  rankwise crossval {folder}/patients.csv --scale standard"
     )
 
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 import numpy as np
 
-from rankwise.cli.console import Mistake, stdout, table, working
+from rankwise.cli.console import Mistake, cells, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
 
 
@@ -42,7 +40,7 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
         record = judgement.record()
         if per_query:
             record["per_query"] = judgement.query_records()
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        say_json(record)
         return
     console = stdout()
     shown = table("measure", "value", "95% interval", right=(1,))
@@ -57,7 +55,7 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
     rest = np.setdiff1d(np.arange(len(judgement.queries)), order)
     for number in [*order, *rest]:
         values = [judgement.by_query[key][number] for key in NAMES]
-        cells = ["–" if np.isnan(value) else f"{value:.4f}" for value in values]
+        figures = ["–" if np.isnan(value) else f"{value:.4f}" for value in values]
         label, size = judgement.queries.labels[number], judgement.queries.sizes[number]
-        shown.add_row(str(label), str(size), *cells)
+        shown.add_row(*cells(str(label)), str(size), *figures)
     console.print(shown)

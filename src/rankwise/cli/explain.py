@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import click
 import numpy as np
 
-from rankwise.cli.console import Mistake, stdout, table, working
+from rankwise.cli.console import Mistake, cells, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.io.plain_text import plain
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -60,17 +60,16 @@ def explain(
             explanation = explain_pair(task.model, part.X, a, b, part.qid)
     if as_json:
         record = _record(part, (a, b), explanation, top)
-        click.echo(json.dumps(record, indent=2, ensure_ascii=False))
+        say_json(record)
         return
     console = stdout()
-    heading = f"query {label}: " if label is not None else ""
-    console.print(f"{heading}{len(part)} items", style="bold", markup=False)
+    heading = f"query {plain(label)}: " if label is not None else ""
+    console.print(f"{heading}{len(part)} items", style="bold")
     console.print(_ranking(part, scores, (a, b), top))
     above = "above" if explanation.difference > 0 else "below"
     console.print(
-        f"\n{part.names[a]} (A) is {above} {part.names[b]} (B) by "
-        f"{abs(explanation.difference):.5g}, which is the sum of:",
-        markup=False,
+        f"\n{plain(str(part.names[a]))} (A) is {above} {plain(str(part.names[b]))} (B) by "
+        f"{abs(explanation.difference):.5g}, which is the sum of:"
     )
     console.print(_parts(explanation, top))
 
@@ -117,7 +116,8 @@ def _ranking(part: Items, scores: np.ndarray, pair: tuple[int, int], top: int) -
             continue
         mark = {pair[0]: " (A)", pair[1]: " (B)"}.get(item, "")
         true = "" if part.y is None else f"{part.y[item]:g}"
-        shown.add_row(str(rank), f"{part.names[item]}{mark}", f"{scores[item]:.5g}", true)
+        (name,) = cells(str(part.names[item]))
+        shown.add_row(str(rank), name + mark, f"{scores[item]:.5g}", true)
     return shown
 
 
@@ -126,7 +126,7 @@ def _parts(explanation: Explanation, top: int) -> Table:
     columns = ("feature", "A", "B") if by_features else ("like", "k(A)", "k(B)")
     shown = table("part", *columns, right=(0, 2, 3))
     for part in explanation.parts[:top]:
-        shown.add_row(f"{part.amount:+.5g}", part.name, f"{part.a:.5g}", f"{part.b:.5g}")
+        shown.add_row(f"{part.amount:+.5g}", *cells(part.name), f"{part.a:.5g}", f"{part.b:.5g}")
     rest = len(explanation.parts) - top
     if rest > 0:
         shown.add_row(f"{explanation.rest(top):+.5g}", f"{rest} more", "", "")

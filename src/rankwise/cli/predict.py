@@ -9,6 +9,7 @@ import numpy as np
 
 from rankwise.cli.console import check_writable, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.io.plain_text import one_word
 
 
 @click.command()
@@ -45,7 +46,10 @@ def score_lines(scores: np.ndarray) -> str:
 
 
 def run_file(scores: np.ndarray, qid: Any, names: Any, tag: str) -> str:
-    """Queries in the order of their first item, items from the highest score; ranks from 1."""
+    """Queries in the order of their first item, items from the highest score; ranks from 1.
+
+    White space and control characters of a name become "_", because a space ends a column.
+    """
     from rankwise.supervision.queries import Queries
 
     queries = Queries.from_labels(qid, len(scores))
@@ -53,8 +57,8 @@ def run_file(scores: np.ndarray, qid: Any, names: Any, tag: str) -> str:
     lines = []
     for number in np.argsort(first, kind="stable"):
         members = queries.members(number)
-        label = "_".join(str(queries.labels[number]).split()) if qid is not None else "0"
+        label = one_word(str(queries.labels[number])) if qid is not None else "0"
         for rank, item in enumerate(members[np.argsort(-scores[members], kind="stable")], 1):
-            name = "_".join(str(names[item]).split())
-            lines.append(f"{label} Q0 {name} {rank} {float(scores[item])!r} {tag}\n")
+            name = one_word(str(names[item]))
+            lines.append(f"{label} Q0 {name} {rank} {float(scores[item])!r} {one_word(tag)}\n")
     return "".join(lines)

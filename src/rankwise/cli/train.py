@@ -117,7 +117,8 @@ def train(
     model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
     write_model(model, output)
     if not quiet:
-        say(summary(model))
+        for line in summary(model).splitlines():
+            say(line)
         say(f"Wrote {output}." if output != "-" else "Wrote the model to standard output.")
 
 
@@ -156,10 +157,7 @@ def summary(model: TrainedModel) -> str:
         f"{path.judged[0].upper() + path.judged[1:]}: {score:.4f}{spread}.",
     ]
     if path.needs_wider_grid:
-        lines.append(
-            "Hint: the smallest or largest candidate won; --alpha takes a list of others, as in "
-            "--alpha 1e-3,1,1e3."
-        )
+        lines.append(f"Hint: {path.wider_grid_hint}")
     return "\n".join(lines)
 
 

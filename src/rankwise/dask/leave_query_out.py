@@ -190,7 +190,7 @@ class LeaveQueryOut:
             W = np.empty_like(sums[-1])
             for columns, spectrum in problem.plan.decompose(sums):
                 solution = spectrum.resolvent(alpha, *constraints).solve(spectrum.moments)
-                W[:, columns] = spectrum.expand(solution)
+                W[:, columns] = spectrum.model(solution, alpha)
             weights.append(W)
         return weights
 

@@ -22,7 +22,8 @@ from scipy import sparse
 
 from rankwise.dask.cluster import added
 from rankwise.exceptions import TooLarge
-from rankwise.losses.pair_losses import TieFreeLoss, inverse_or_zero
+from rankwise.losses.pair_losses import TieFreeLoss
+from rankwise.losses.query_weights import inverse_or_zero, kept_pair_total
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems
@@ -99,10 +100,10 @@ class SpreadQuery:
         self.centre = None if is_sparse or not self.V > 0 else tally.x / self.V
         self.prefers = tally.low < tally.high
         self.mean = tally.y * inverse_or_zero(self.V)
-        squares = [level.weights @ level.weights for level in self.levels] or [tally.squares]
+        totals = [kept_pair_total(level.weights) for level in self.levels]
         self.scale = [
-            float(inverse_or_zero((self.V**2 - square) / 2)) if loss.normalised else 1.0
-            for square in squares
+            float(loss.weighting.scale(self.V, U))
+            for U in totals or [(self.V**2 - tally.squares) / 2]
         ]
         self.targets = [self._level_scores(loss, level) for level in self.levels]
 

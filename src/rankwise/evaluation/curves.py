@@ -28,8 +28,8 @@ from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics import concordance
 from rankwise.model_selection.choosing import largest_of_best
-from rankwise.model_selection.folds import Folds, RandomState, Splits
-from rankwise.model_selection.scoring import score_grid
+from rankwise.model_selection.folds import RandomState, Splits
+from rankwise.model_selection.scoring import folds_of, score_grid
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
@@ -140,8 +140,7 @@ def _closed_curve(
     problem = est.hold_outs(X, y, qid=qid)
     y, queries = np.asarray(y, dtype=float), problem.supervision.queries
     if isinstance(cv, str) and cv == "auto":
-        cv = own.get("cv", "auto")
-        folds = Folds(cv, queries, y, random_state=own.get("random_state"))
+        folds = folds_of(problem, own.get("cv", "auto"), random_state=own.get("random_state"))
     else:
         folds = whole_query_folds(cv, y, queries, own.get("random_state"))
     scores, influence = score_grid(problem, folds, grid, own.get("scoring"))

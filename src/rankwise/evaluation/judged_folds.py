@@ -17,6 +17,7 @@ from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
+from rankwise.validation import refuse_unreal
 
 REFITS = 10
 """The number of folds if each of them costs a refit."""
@@ -27,6 +28,7 @@ def checked_scores(y: ArrayLike, qid: ArrayLike | None) -> tuple[np.ndarray, Que
 
     Two different strings are accepted as classes; the second in alphabetical order is positive.
     """
+    refuse_unreal(y, "y")
     y = np.asarray(y)
     if y.dtype.kind in "OSU" and len(classes := np.unique(y.astype(str))) == 2:
         y = y.astype(str) == classes[1]
@@ -43,10 +45,14 @@ def several(queries: Queries) -> Queries | None:
 
 
 def whole_query_folds(
-    cv: Splits, y: np.ndarray, queries: Queries, random_state: RandomState
+    cv: Splits,
+    y: np.ndarray,
+    queries: Queries,
+    random_state: RandomState,
+    pair_matrices: int = 1,
 ) -> Folds:
     """The folds of `cv`; if a fold would split a query, an error names the query."""
-    folds = Folds(cv, queries, y, random_state=random_state)
+    folds = Folds(cv, queries, y, random_state=random_state, pair_matrices=pair_matrices)
     if len(queries) == 1:
         return folds
     if folds.kind in ("leave-one-out", "leave-pair-out"):

@@ -56,7 +56,8 @@ def permutation_test(
     RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
     (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one, and
     `cv` is as in RankRLSCV. RankRLSCV chooses its alpha again for each permutation: its statistic
-    is the best score of the grid, so the test accounts for the choice. Any other estimator is
+    is the best score of its grid (alphas=None: 2^-15 … 2^15 for all), so the test accounts for the
+    choice. Any other estimator is
     refitted n_permutations · folds times; cv="auto" is then leave-query-out or at most 10 folds.
     """
     check_estimator(est)
@@ -100,8 +101,9 @@ def _closed_form(
     basis, seed = parameters.get("basis"), parameters.get("random_state")
     if basis is not None:
         model.set_params(basis=choose_basis(basis, len(y), seed))
-    folds = whole_query_folds(cv, y, queries, seed)
     qid = queries.codes if len(queries) > 1 else None
+    matrices = model.hold_outs(X, y, qid=qid).pair_matrices()
+    folds = whole_query_folds(cv, y, queries, seed, matrices)
 
     def score(Y: np.ndarray) -> np.ndarray:
         problem = model.hold_outs(X, Y, qid=qid)

@@ -58,13 +58,13 @@ def exact_costs(problem: QuadraticHoldouts, alpha: float) -> np.ndarray:
 def _total_cost(problem: QuadraticHoldouts, alpha: float) -> tuple[np.ndarray, int]:
     """Costs summed over the unordered pairs of a single query, and their number."""
     m, Y = problem.n_items, _scores(problem)
-    holdouts = SmallHoldouts(problem, alpha * max(m - 2, 1) / m)
+    holdouts = SmallHoldouts(problem, [alpha * max(m - 2, 1) / m])
     totals, pairs = np.zeros(problem.n_outputs), m * (m - 1) // 2
     first, second = np.triu_indices(m, 1)
     for start in range(0, pairs, PAIRS_AT_ONCE):
         chunk = slice(start, start + PAIRS_AT_ONCE)
         i, j = first[chunk], second[chunk]
-        h = holdouts.leave_out(np.column_stack((i, j)))
+        h = holdouts.leave_out(np.column_stack((i, j)))[0]
         totals += (((h[:, 1] - h[:, 0]) - (Y[j] - Y[i])) ** 2).sum(axis=0)
     return totals, pairs
 

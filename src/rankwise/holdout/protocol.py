@@ -53,8 +53,19 @@ class HeldOut(ABC):
         return out
 
     @abstractmethod
-    def judge_pairs(self, alpha: float) -> Judged:
-        """Leave-pair-out over all pairs of a query whose scores differ, summed for each item."""
+    def judge_pairs(self, alphas: Alphas) -> Judged:
+        """Leave-pair-out over all pairs of a query whose scores differ, summed for each item.
+
+        (a, m, k) counts, one for each alpha.
+        """
+
+    def pair_matrices(self) -> int:
+        """How many matrices of all items leave-pair-out of all pairs forms for each alpha.
+
+        One refit counts as one matrix; the default is one refit for each pair of a query.
+        """
+        sizes = self.supervision.queries.sizes.astype(float)
+        return int((sizes * (sizes - 1) / 2).sum())
 
     @abstractmethod
     def term_sizes(self, alpha: float) -> np.ndarray:

@@ -97,13 +97,13 @@ class QuadraticHoldouts(HeldOut):
 
     def leave_each_out(self, alphas: Alphas) -> np.ndarray:
         each = np.arange(self.n_items)[:, None]
-        return np.stack([SmallHoldouts(self, alpha).leave_out(each)[:, 0] for alpha in alphas])
+        return SmallHoldouts(self, alphas).leave_out(each)[:, :, 0]
 
     def leave_pairs_out(self, pairs: np.ndarray, alphas: Alphas) -> np.ndarray:
-        return np.stack([SmallHoldouts(self, alpha).leave_out(pairs) for alpha in alphas])
+        return SmallHoldouts(self, alphas).leave_out(pairs)
 
-    def judge_pairs(self, alpha: float) -> Judged:
-        return SmallHoldouts(self, alpha).judge_pairs()
+    def judge_pairs(self, alphas: Alphas) -> Judged:
+        return SmallHoldouts(self, alphas).judge_pairs()
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         return self.spectrum.term_sizes(alpha)
@@ -180,7 +180,7 @@ class QuadraticHoldouts(HeldOut):
         out = np.empty((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = matrix.scores(items, staying, rest.expand(solution))
+            out[i] = matrix.scores(items, staying, rest.model(solution, alpha))
         return out + self.offset_of(items)
 
     def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:

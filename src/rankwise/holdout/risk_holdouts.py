@@ -53,7 +53,7 @@ class RiskHoldouts(HeldOut):
                 out[i, :, j] = tested.scores(solution.w)
         return out
 
-    def judge_pairs(self, alpha: float) -> Judged:
+    def judge_pairs(self, alphas: Alphas) -> Judged:
         raise ValueError("leave-pair-out would refit for every pair: use folds.")
 
     def term_sizes(self, alpha: float) -> np.ndarray:

@@ -6,6 +6,7 @@ matrix (equations 36 to 39 of Pahikkala et al. 2009, in their 2 × 2 form).
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -22,52 +23,69 @@ from rankwise.holdout.tie_free import TieFreeQuery
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
 from rankwise.metrics.ties import tied
-from rankwise.solvers.spectral import Spectrum
+from rankwise.numerics.progress import MANY, track
+from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.spectral import SMALL, Spectrum
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.supervision.supervision import ScoredItems
 
 if TYPE_CHECKING:
+    from rankwise.holdout.protocol import Alphas
     from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 
 LEVERAGE = 1e-6
 """If 1 − leverage is smaller, the primal residual operator has lost its digits."""
 PAIRS_AT_ONCE = 200_000
+SLOW = 1000
+"""From this many items on, progress is shown for each alpha."""
 
 
 class SmallHoldouts:
-    """Hold-outs of u ≤ 2 items from one problem at one alpha, by the rule of the loss.
+    """Hold-outs of u ≤ 2 items from one problem, by the rule of the loss, for several alphas.
 
     FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
     one matrix for each kind of hold-out. Several queries: the same for each query's posterior.
-    Without a rule, and if items of several queries leave together: one refit each.
+    Without a rule, and if items of several queries leave together: one refit each, whose
+    decomposition serves all alphas.
     """
 
-    def __init__(self, problem: QuadraticHoldouts, alpha: float):
+    def __init__(self, problem: QuadraticHoldouts, alphas: Alphas):
         self._problem = problem
-        self._alpha = alpha
+        self._alphas = np.asarray(alphas, dtype=float)
 
     def leave_out(self, held: np.ndarray) -> np.ndarray:
-        """(p, u, k) predictions; each row of `held` is one hold-out."""
-        problem, rule = self._problem, self._problem.rule
-        out = np.empty((*held.shape, problem.n_outputs))
-        if isinstance(rule, FreeRows):
-            to_refit = self._leave_freely(rule, held, out)
-        elif self._splits_by_query:
-            to_refit = self._leave_within_queries(held, out)
-        elif isinstance(rule, TieFreeRows):
-            to_refit = self._leave_tie_free(rule, held, out)
-        else:
-            to_refit = np.arange(len(held))
-        for i in to_refit:
-            out[i] = problem.without(held[i], [self._alpha])[0]
+        """(a, p, u, k) predictions; each row of `held` is one hold-out."""
+        out = np.empty((len(self._alphas), *held.shape, self._problem.n_outputs))
+        to_refit = np.zeros((len(self._alphas), len(held)), dtype=bool)
+        for i, alpha in enumerate(self._alphas):
+            to_refit[i, self._leave_out_cheaply(held, alpha, out[i])] = True
+        self._refit(held, to_refit, out)
         return out
+
+    def _leave_out_cheaply(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
+        """Fill what a closed form gives into `out`, and return the hold-outs to refit."""
+        rule = self._problem.rule
+        if isinstance(rule, FreeRows):
+            return self._leave_freely(rule, held, alpha, out)
+        if self._splits_by_query:
+            return self._leave_within_queries(held, alpha, out)
+        if isinstance(rule, TieFreeRows):
+            return self._leave_tie_free(rule, held, alpha, out)
+        return np.arange(len(held))
+
+    def _refit(self, held: np.ndarray, to_refit: np.ndarray, out: np.ndarray) -> None:
+        rows = np.flatnonzero(to_refit.any(axis=0))
+        with one_blas_thread() if self._problem.n_items <= SMALL else nullcontext():
+            for row in track(rows, len(rows), "refitting without each hold-out"):
+                chosen = to_refit[:, row]
+                out[chosen, row] = self._problem.without(held[row], self._alphas[chosen])
 
     @property
     def _splits_by_query(self) -> bool:
         supervision = self._problem.supervision
         return isinstance(supervision, ScoredItems) and len(supervision.queries) > 1
 
-    def _leave_within_queries(self, held: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def _leave_within_queries(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
         """Each query's hold-outs on its posterior; returns those that span several queries."""
         queries = self._problem.supervision.queries
         codes = queries.codes[held]
@@ -78,19 +96,23 @@ class SmallHoldouts:
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
-            part = SmallHoldouts(self._problem.posterior(items, self._alpha), 1.0)
-            out[chosen] = part.leave_out(np.searchsorted(items, held[chosen]))
+            part = SmallHoldouts(self._problem.posterior(items, alpha), [1.0])
+            out[chosen] = part.leave_out(np.searchsorted(items, held[chosen]))[0]
         return np.flatnonzero(spanning)
 
-    def _leave_tie_free(self, rule: TieFreeRows, held: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def _leave_tie_free(
+        self, rule: TieFreeRows, held: np.ndarray, alpha: float, out: np.ndarray
+    ) -> np.ndarray:
         problem = self._problem
         free = np.flatnonzero(~problem.matrix.in_basis[held].any(axis=1))
         offset = problem.offset_of(np.arange(problem.n_items))
-        query = TieFreeQuery(problem.matrix.kernel(), rule, self._alpha, offset)
+        query = TieFreeQuery(problem.matrix.kernel(), rule, alpha, offset)
         out[free], settled = query.leave_out(held[free])
         return np.setdiff1d(np.arange(len(held)), free[settled])
 
-    def _leave_freely(self, rule: FreeRows, held: np.ndarray, out: np.ndarray) -> np.ndarray:
+    def _leave_freely(
+        self, rule: FreeRows, held: np.ndarray, alpha: float, out: np.ndarray
+    ) -> np.ndarray:
         """Hold-outs that need only u × u systems, grouped by the weights of the removed items."""
         to_refit = [np.zeros(0, dtype=int)]
         for chosen in by_kind(rule.kinds(held)):
@@ -98,28 +120,43 @@ class SmallHoldouts:
             if rule.leaves_nothing(first):
                 to_refit.append(chosen)
                 continue
-            rows = HeldOutRows(self._problem, held[chosen], self._alpha * rule.alpha_factor(first))
+            rows = HeldOutRows(self._problem, held[chosen], alpha * rule.alpha_factor(first))
             out[chosen] = rows.predictions()
             to_refit.append(chosen[rows.lost_digits()])
         return np.concatenate(to_refit)
 
     def judge_pairs(self) -> Judged:
-        """Leave-pair-out over all pairs of a query whose scores differ."""
-        problem, supervision = self._problem, self._problem.supervision
+        """Leave-pair-out over all pairs of a query whose scores differ, (a, m, k) counts."""
+        supervision = self._problem.supervision
         if not isinstance(supervision, ScoredItems):
             raise ValueError("leave-pair-out scores need y, not explicit preferences.")
-        rule = problem.rule
+        if self._problem.rule is None and not self._splits_by_query:
+            return self._judge_predictions(supervision, self._alphas)
+        steps = track(self._alphas, len(self._alphas), "leave-pair-out", least=self._least_steps)
+        judged = [self._judge_at(alpha, supervision) for alpha in steps]
+        return Judged(*(np.stack(counts) for counts in zip(*judged)))
+
+    @property
+    def _least_steps(self) -> int:
+        return 2 if self._problem.n_items >= SLOW else MANY
+
+    def _judge_at(self, alpha: float, supervision: ScoredItems) -> Judged:
+        """(m, k) counts of one alpha."""
+        problem, rule = self._problem, self._problem.rule
         if not isinstance(rule, FreeRows) and self._splits_by_query:
             whole = Judged(np.empty(supervision.Y.shape), np.empty(supervision.Y.shape))
             for members in supervision.queries:
                 items = np.sort(members)
-                part = SmallHoldouts(problem.posterior(items, self._alpha), 1.0).judge_pairs()
-                whole.counted[items], whole.right[items] = part
+                part = SmallHoldouts(problem.posterior(items, alpha), [1.0]).judge_pairs()
+                whole.counted[items], whole.right[items] = part.counted[0], part.right[0]
             return whole
         judged = None
         if isinstance(rule, FreeRows) and self._can_judge_rows(rule):
-            judged = self._judge_free_rows(rule, supervision.Y)
-        return judged or self._judge_predictions(supervision)
+            judged = self._judge_free_rows(rule, alpha, supervision.Y)
+        if judged is None:
+            several = self._judge_predictions(supervision, np.array([alpha]))
+            judged = Judged(several.counted[0], several.right[0])
+        return judged
 
     def _can_judge_rows(self, rule: FreeRows) -> bool:
         """Whether one matrix serves all pairs: one query, equal weights, no basis items."""
@@ -128,9 +165,9 @@ class SmallHoldouts:
         enough = self._problem.n_items >= 4
         return one_kind and one_query and enough and not self._problem.matrix.in_basis.any()
 
-    def _judge_free_rows(self, rule: FreeRows, Y: np.ndarray) -> Judged | None:
+    def _judge_free_rows(self, rule: FreeRows, alpha: float, Y: np.ndarray) -> Judged | None:
         problem, spectrum, rows = self._problem, self._problem.spectrum, slice(None)
-        alpha = self._alpha * rule.alpha_factor(np.arange(2))
+        alpha = alpha * rule.alpha_factor(np.arange(2))
         resolvent, solution = spectrum.resolvent(alpha), spectrum.solutions([alpha])[0]
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
@@ -143,23 +180,26 @@ class SmallHoldouts:
         f = spectrum.P @ solution + problem.offset_of(np.arange(problem.n_items))
         return judge_pairs(RowSystem(M, Q, f, e), None, Y, smallest)
 
-    def _judge_predictions(self, supervision: ScoredItems) -> Judged:
+    def _judge_predictions(self, supervision: ScoredItems, alphas: np.ndarray) -> Judged:
+        """Judge the predictions of all pairs, some pairs at a time."""
         Y, all_pairs = supervision.Y, supervision.judged_pairs()[0]
-        judged = Judged(np.zeros(Y.shape), np.zeros(Y.shape))
-        sizes = self._problem.spectrum.term_sizes(self._alpha)
-        at_once = max(1, PAIRS_AT_ONCE // Y.shape[1])
+        shape = (len(alphas), *Y.shape)
+        judged = Judged(np.zeros(shape), np.zeros(shape))
+        sizes = [self._problem.spectrum.term_sizes(alpha) for alpha in alphas]
+        at_once = max(1, PAIRS_AT_ONCE // (Y.shape[1] * len(alphas)))
         for start in range(0, len(all_pairs), at_once):
             pairs = all_pairs[start : start + at_once]
             i, j = pairs.T
-            scores, gap = self.leave_out(pairs), Y[i] - Y[j]
-            difference = scores[:, 0] - scores[:, 1]
-            of_pair = np.maximum(np.abs(scores).sum(axis=1), sizes[i] + sizes[j])
-            right = np.where(
-                tied(difference, of_pair), 0.5, 0.5 + 0.5 * np.sign(difference) * np.sign(gap)
-            )
-            for side in (i, j):
-                np.add.at(judged.counted, side, gap != 0)
-                np.add.at(judged.right, side, np.where(gap != 0, right, 0.0))
+            gap = Y[i] - Y[j]
+            predictions = SmallHoldouts(self._problem, alphas).leave_out(pairs)
+            for counted, right, size, scores in zip(*judged, sizes, predictions):
+                difference = scores[:, 0] - scores[:, 1]
+                of_pair = np.maximum(np.abs(scores).sum(axis=1), size[i] + size[j])
+                agrees = 0.5 + 0.5 * np.sign(difference) * np.sign(gap)
+                agrees = np.where(tied(difference, of_pair), 0.5, agrees)
+                for side in (i, j):
+                    np.add.at(counted, side, gap != 0)
+                    np.add.at(right, side, np.where(gap != 0, agrees, 0.0))
         return judged
 
 

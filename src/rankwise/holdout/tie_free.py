@@ -18,6 +18,7 @@ import scipy.linalg
 
 from rankwise.holdout.pair_systems import RowSystem, solve_pairs
 from rankwise.losses.quadratic_loss import TieFreeRows, by_kind
+from rankwise.losses.query_weights import kept_pair_total
 
 SLACK = 1e-3
 """Share of the noise 1/d below which the own direction of a class counts as lost."""
@@ -62,7 +63,7 @@ class TieFreeQuery:
         V = left.sum()
         if np.count_nonzero(left > 1e-12 * self._class_weight.sum()) < 2:
             return self._offset[held]
-        c = 2.0 / (V**2 - left @ left) if rule.normalised else 1.0
+        c = float(rule.weighting.scale(V, kept_pair_total(left)))
         d = c * rule.weight * (V - left)[rule.classes]
         used = np.flatnonzero(d > 0)
         if self._is_weak(V, d):

@@ -131,8 +131,8 @@ _QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_prob
 _STREAM: dict[str, Any] = {"training": (*_ITEMS, "_space"), "kept_with": {"_space": "_moments"}}
 _NODES = ("_two_domains", "_has_relations", "_rows", "_columns")
 _MAP = (
-    *("kernel", "basis_index", "exact", "X_basis", "embedding", "K_MR", "scale", "eigenvalues"),
-    *("Q", "is_singular", "has_gap", "basis_to_features"),
+    *("kernel", "basis_index", "exact", "X_basis", "embedding", "K_MR", "scale"),
+    *("basis_features", "basis_to_features"),
 )
 _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")

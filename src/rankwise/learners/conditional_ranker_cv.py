@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.conditional_ranker import ConditionalRanker, relation_problem
 from rankwise.metrics import ranking_error
-from rankwise.model_selection.choosing import largest_of_best
+from rankwise.metrics.uncertainty import mean_over_units
+from rankwise.model_selection.choosing import search_grid
 from rankwise.model_selection.relational_splits import (
     ColumnSplit,
     EdgeSplit,
@@ -32,6 +34,9 @@ SETTINGS = {
 }
 """For what is new at test time: folds of any graph, and the hold-outs of a complete graph."""
 
+ErrorsOf = Callable[[np.ndarray], np.ndarray]
+"""Errors (units, a) of held-out edges for a grid of alphas, largest first."""
+
 
 class ConditionalRankerCV(BaseEstimator):
     """ConditionalRanker with the alpha of least conditional ranking error on held-out edges.
@@ -43,7 +48,9 @@ class ConditionalRankerCV(BaseEstimator):
     Parameters
     ----------
     ranker : the ConditionalRanker whose alpha is to be chosen; None means one with its defaults
-    alphas : candidates; None means 2.0**arange(-15, 16)
+    alphas : candidates; None means 2.0**arange(-15, 16), extended by further powers of 2 (up to
+        2^±60) while the best alpha lies at an end. If the best alpha of a given grid lies at its
+        end, a GridWarning says so.
     setting : what is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if
         rows are conditions) or "both" (setting 4)
     cv : number of folds, a splitter with `split(edges)`, "leave-one-out" (complete graphs: the
@@ -56,6 +63,7 @@ class ConditionalRankerCV(BaseEstimator):
     Attributes
     ----------
     alpha_, best_score_ : the chosen alpha, and 1 − its conditional ranking error
+    alphas_ : the grid that was scored, largest first
     cv_results_ : {"alpha", "score", "score_se"}; the standard error is taken over folds, or over
         conditions with leave-one-out
     best_estimator_ : the ranker refitted on all edges with alpha_
@@ -71,20 +79,24 @@ class ConditionalRankerCV(BaseEstimator):
     def fit(self, X, Y, *, edges=None) -> ConditionalRankerCV:
         """As ConditionalRanker.fit, once per fold; then refits with the best alpha on all edges."""
         check_choice("setting", self.setting, tuple(SETTINGS))
-        given = 2.0 ** np.arange(-15, 16) if self.alphas is None else self.alphas
-        alphas = np.sort(check_alphas(given))[::-1]
+        alphas = None if self.alphas is None else np.sort(check_alphas(self.alphas))
         ranker = ConditionalRanker() if self.ranker is None else clone(self.ranker)
-        ranker.set_params(alpha=float(alphas[0]))
+        ranker.set_params(alpha=1.0)
         problem, _ = relation_problem(ranker, X, Y, edges)
-        if self._leaves_one_out(problem):
-            errors = self._leave_one_out_errors(problem, alphas)
-        else:
-            errors = self._fold_errors(problem, alphas)
-        scores = 1 - errors.mean(axis=0)
-        spread = errors.std(axis=0, ddof=1) / np.sqrt(len(errors))
-        self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": spread}
-        best = largest_of_best(alphas, scores)
-        self.alpha_, self.best_score_ = float(alphas[best]), float(scores[best])
+        leaves_one_out = self._leaves_one_out(problem)
+        errors_of = (self._leave_one_out_errors if leaves_one_out else self._fold_errors)(problem)
+
+        def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            descending = alphas[::-1]  # conjugate gradients start from the next larger alpha
+            scores, influence = mean_over_units(1 - errors_of(descending))
+            return scores[::-1, None], influence.T[::-1, :, None]
+
+        grid = search_grid(score, alphas, ceiling=1.0)
+        best = grid.best[0]
+        self.alphas_, scores = grid.alphas[::-1], grid.scores[::-1, 0]
+        errors = grid.errors[::-1, 0]
+        self.cv_results_ = {"alpha": self.alphas_, "score": scores, "score_se": errors}
+        self.alpha_, self.best_score_ = float(grid.alphas[best]), float(grid.scores[best, 0])
         self.best_estimator_ = ranker.set_params(alpha=self.alpha_).fit(X, Y, edges=edges)
         return self
 
@@ -99,33 +111,32 @@ class ConditionalRankerCV(BaseEstimator):
         whole_conditions = self.setting == problem.task.condition + "s"
         return self.cv == "auto" and complete and problem.two_domains and whole_conditions
 
-    def _leave_one_out_errors(self, problem: RelationProblem, alphas: np.ndarray) -> np.ndarray:
+    def _leave_one_out_errors(self, problem: RelationProblem) -> ErrorsOf:
         """(relations × conditions, alphas): the decompositions are shared by all alphas."""
         holdouts, turned = RelationHoldouts(problem), problem.task.turned
         _, what = SETTINGS[self.setting]
-        errors = []
-        for alpha in alphas.tolist():
-            held_out = np.moveaxis(holdouts.without(what, alpha), -1, 0)
-            errors.append(
-                [
-                    ranking_error(y, s)
-                    for labels, scores in zip(problem.labels, held_out)
-                    for y, s in zip(turned(labels.Y), turned(scores))
-                    if np.ptp(y) > 0
-                ]
-            )
-        return np.array(errors).T
 
-    def _fold_errors(self, problem: RelationProblem, alphas: np.ndarray) -> np.ndarray:
-        """(relations × folds, alphas)."""
+        def errors(alpha: float) -> list[float]:
+            held_out = np.moveaxis(holdouts.without(what, alpha), -1, 0)
+            return [
+                ranking_error(y, s)
+                for labels, scores in zip(problem.labels, held_out)
+                for y, s in zip(turned(labels.Y), turned(scores))
+                if np.ptp(y) > 0
+            ]
+
+        return lambda alphas: np.array([errors(alpha) for alpha in alphas.tolist()]).T
+
+    def _fold_errors(self, problem: RelationProblem) -> ErrorsOf:
+        """(relations × folds, alphas): each fold keeps its decomposition."""
         splitter = self._splitter(problem)
-        errors = []
+        folds = []
         for relation, labels in enumerate(labels.as_edges() for labels in problem.labels):
             edges = np.column_stack([labels.rows, labels.columns])
             for train, test in splitter.split(edges):
                 fold = problem.with_labels(relation, labels.take(train))
-                errors.append(_test_errors(fold, labels.take(test), alphas))
-        return np.array(errors)
+                folds.append((fold, labels.take(test)))
+        return lambda alphas: np.array([_test_errors(*fold, alphas) for fold in folds])
 
     def _splitter(self, problem: RelationProblem) -> Any:
         if hasattr(self.cv, "split") and not isinstance(self.cv, str):

@@ -9,7 +9,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice, refuse_non_finite
+from rankwise.validation import check_choice, refuse_non_finite, refuse_unreal
 
 SCALES = ("none", "standard", "query")
 MISSING = ("refuse", "median", "keep")
@@ -71,6 +71,7 @@ class ItemScaler(TransformerMixin, BaseEstimator):
         return self.fit(X, y, qid=qid).transform(X, qid)
 
     def _check(self, X, *, reset: bool):
+        refuse_unreal(X, "X")
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
         )

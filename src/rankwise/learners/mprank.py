@@ -222,7 +222,7 @@ class MPRank(MagnitudeRanker):
         if self.basis is not None and self._space is None:
             self._space = self._feature_space(X if self._X is None else self._X)
         if self._moments is None:
-            features = X.shape[1] if self._space is None else len(self._space.map.eigenvalues)
+            features = X.shape[1] if self._space is None else self._space.map.rank
             self._moments = CentredMoments(features, Y.shape[1])
             if self._supervision is not None:
                 self._moments.add(self._features(self._X), self._supervision.Y)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.supervision import ComparedItems, ScoredItems
@@ -29,6 +31,9 @@ def kernel_map(state: dict[str, Any]) -> dict[str, Any]:
     parameters = (own[name] for name in ("kernel", "gamma", "degree", "coef0"))
     map = NystromMap(Kernel(*parameters), own["basis_index_"], exact=own["basis"] is None)
     map.embedding = own.pop("embedding_")
-    for name in state.keys() - own.keys() - {"embedding_"}:
-        setattr(map, name.removeprefix("_"), state[name])
+    parts = {name.removeprefix("_"): state[name] for name in state.keys() - own.keys()}
+    eigenvalues, Q = parts.pop("eigenvalues"), parts.pop("Q")
+    map.basis_features = Q * np.sqrt(eigenvalues)
+    for name in ("X_basis", "K_MR", "scale", "basis_to_features"):
+        setattr(map, name, parts.get(name))
     return {**own, "_map": map}

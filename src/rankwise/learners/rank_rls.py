@@ -61,8 +61,8 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
     from differences. Pahikkala, Tsivtsivadze, Airola, Järvinen, Boberg (2009), with the losses of
     equations 20 to 22. Pairs within a query are never enumerated (except for the relative loss
     and losses of your own): a fit costs what ridge regression costs, O(m n² + n³) or O(m³),
-    whichever side is cheaper, and gives every alpha, every output and every hold-out from one
-    decomposition.
+    whichever side is cheaper. One decomposition gives every alpha, every output and every hold-out;
+    it is computed when one of them is first asked for.
 
     Without queries, with the magnitude loss and ties kept, this *is* ridge regression with an
     unpenalised intercept at alpha/m (scikit-learn's Ridge(alpha/m)), without the intercept. With
@@ -82,8 +82,13 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         of their row numbers
     ties : "keep" keeps zero-magnitude pairs with the magnitude loss, "drop" leaves them out; the
         other losses never have them
-    query_weight : "pairs" every pair weighs 1; "queries" the pairs of a query share weight 1
-    solver : "auto", "spectral" or "cg" (linear kernel; for large sparse data)
+    query_weight : "pairs" every pair weighs 1; "size" a pair of a query of m_q items weighs
+        1/m_q, so that a query weighs about as much as it has items; "queries" the pairs of a
+        query share weight 1. With sample_weight v, m_q is the sum of v over the query
+    solver : "auto", or "cholesky" (one factorisation for each alpha), "spectral" (one
+        decomposition for all alphas) or "cg" (linear kernel; for large sparse data). "auto" fits a
+        kernel by "cholesky", and decomposes when a path or a hold-out first asks, or if alpha is
+        too small beside the kernel (below 2e-10 of the largest eigenvalue)
     tol, max_iter : of conjugate gradients
     random_state : draws the basis
 

@@ -8,12 +8,11 @@ from dataclasses import KW_ONLY, dataclass
 import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
-from rankwise.model_selection.choosing import largest_of_best
-from rankwise.model_selection.folds import Folds, Splits
-from rankwise.model_selection.scoring import score_folds, score_pairs
-from rankwise.validation import check_alphas
+from rankwise.model_selection.choosing import POWERS_OF_TWO, ScoredGrid, search_grid
+from rankwise.model_selection.folds import Splits
+from rankwise.model_selection.scoring import folds_of, highest_score, score_grid
 
-DEFAULT_ALPHAS = 2.0 ** np.arange(-15, 16)
+DEFAULT_ALPHAS = POWERS_OF_TWO.alphas
 
 
 @dataclass(eq=False, repr=False)
@@ -25,12 +24,15 @@ class RankRLSCV(PairwiseLeastSquares):
 
     Parameters
     ----------
-    alphas : grid of positive numbers, default 2^-15 … 2^15
+    alphas : grid of positive numbers. None: 2^-15 … 2^15, extended by further powers of 2 (up to
+        2^±60) while the best alpha lies at an end, from the same decomposition. If the best alpha
+        of a given grid lies at its end, a GridWarning says so.
     cv : "leave-pair-out", "leave-query-out", "leave-one-out", an int number of folds (by query
         where there are queries), a scikit-learn splitter, or an iterable of (train, test) or of
         test index arrays. "auto": leave-query-out with queries, else leave-pair-out up to 4000
-        items, else 10 folds. Leave-one-out pools the predictions of m models, which is biased
-        for ranking: prefer leave-pair-out.
+        items where the loss has it for about the price of a fit, else 10 folds (the relative loss
+        and losses of your own refit without each pair: folds from 33 items on). Leave-one-out
+        pools the predictions of m models, which is biased for ranking: prefer leave-pair-out.
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
@@ -41,7 +43,9 @@ class RankRLSCV(PairwiseLeastSquares):
     Attributes
     ----------
     alpha_ : the chosen alpha, (k,) with alpha_per_target
+    alphas_ : the grid that was scored
     best_score_ : its score
+    cv_ : what was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
         alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
         the mean over queries or folds.
@@ -56,18 +60,19 @@ class RankRLSCV(PairwiseLeastSquares):
 
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid, choose, and keep the model of the chosen alpha."""
-        alphas = check_alphas(DEFAULT_ALPHAS if self.alphas is None else self.alphas)
         problem, single = self._checked_problem(X, y, qid, sample_weight, None)
-        supervision = problem.supervision
-        folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
-        if folds.is_leave_pair_out:
-            scores, influence = score_pairs(problem, alphas, self.scoring)
-        else:
-            scores, influence = score_folds(problem, folds, alphas, self.scoring)
-        if not self.alpha_per_target:
-            scores, influence = scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
-        best = np.array([largest_of_best(alphas, column) for column in scores.T])
-        self._set_results(alphas, best, scores, np.sqrt((influence**2).sum(axis=1)))
+        folds = folds_of(problem, self.cv, random_state=self.random_state)
+        self.cv_ = str(folds)
+
+        def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            scores, influence = score_grid(problem, folds, alphas, self.scoring)
+            if self.alpha_per_target:
+                return scores, influence
+            return scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
+
+        grid = search_grid(score, self.alphas, ceiling=highest_score(self.scoring))
+        self._set_results(grid)
+        alphas, best = grid.alphas, grid.best
         chosen, which = np.unique(best, return_inverse=True)
         path = problem.path(alphas[chosen])
         columns = np.arange(path.shape[2])
@@ -76,12 +81,14 @@ class RankRLSCV(PairwiseLeastSquares):
         self.n_iter_ = problem.n_iter
         return self
 
-    def _set_results(self, alphas, best, scores, errors) -> None:
+    def _set_results(self, grid: ScoredGrid) -> None:
         """The attributes of the choice; arrays over outputs with alpha_per_target."""
+        alphas, scores, errors, best = grid.alphas, grid.scores, grid.errors, grid.best
         best_scores = scores[best, np.arange(scores.shape[1])]
         if self.alpha_per_target:
             self.alpha_, self.best_score_ = alphas[best], best_scores
         else:
             self.alpha_, self.best_score_ = float(alphas[best[0]]), float(best_scores[0])
             scores, errors = scores[:, 0], errors[:, 0]
+        self.alphas_ = alphas
         self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}

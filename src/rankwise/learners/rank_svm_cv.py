@@ -13,13 +13,14 @@ from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.losses.losses_by_name import hinge_risks
-from rankwise.model_selection.choosing import largest_of_best
+from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits
-from rankwise.model_selection.scoring import score_folds
+from rankwise.model_selection.scoring import highest_score, score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
-from rankwise.validation import check_alphas, check_items
+from rankwise.validation import check_items
 
-DEFAULT_ALPHAS = 10.0 ** np.arange(-6, 2)
+POWERS_OF_TEN = DefaultGrid(10.0, -6, 1, limit=18, step=2)
+DEFAULT_ALPHAS = POWERS_OF_TEN.alphas
 
 
 @dataclass(eq=False, repr=False)
@@ -32,7 +33,9 @@ class RankSVMCV(HingeRanker):
 
     Parameters
     ----------
-    alphas : grid of positive numbers, default 10^-6 … 10
+    alphas : grid of positive numbers. None: 10^-6 … 10, extended by further powers of 10 (up to
+        10^±18) while the best alpha lies at an end. If the best alpha of a given grid lies at its
+        end, a GridWarning says so.
     cv : int number of folds (by query where there are queries), "leave-query-out", a scikit-learn
         splitter, or an iterable of (train, test) or of test index arrays
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
@@ -44,6 +47,7 @@ class RankSVMCV(HingeRanker):
     Attributes
     ----------
     alpha_ : the chosen alpha; of equal scores the largest
+    alphas_ : the grid that was scored
     best_score_ : its score
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
         and those of RankSVM, of the model refitted on everything with alpha_
@@ -57,7 +61,6 @@ class RankSVMCV(HingeRanker):
     def fit(self, X, y, *, qid=None):
         """Score the grid on held-out predictions, choose, and refit on everything."""
         self._check_parameters()
-        alphas = check_alphas(DEFAULT_ALPHAS if self.alphas is None else self.alphas)
         X = check_items(self, X, reset=True, dtype=self.precisions)
         supervision, single = self._supervise(X.shape[0], y, qid)
         self._has_queries = qid is not None
@@ -71,18 +74,26 @@ class RankSVMCV(HingeRanker):
             )
         space = self._feature_space(X)
         held_out = RiskHoldouts(space, supervision, risks_of, self._solve_path)
-        scores, influence = score_folds(held_out, folds, alphas, self.scoring)
-        self._choose(alphas, scores.mean(axis=1), influence.mean(axis=2))
+
+        def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            scores, influence = score_folds(held_out, folds, alphas, self.scoring)
+            return scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
+
+        ceiling = highest_score(self.scoring)
+        grid = search_grid(score, self.alphas, POWERS_OF_TEN, ceiling=ceiling)
+        self._set_results(grid)
+        alphas = grid.alphas
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
         solutions = [self._solve_path(space.features, risk, path)[-1] for risk in risks]
         self._set_solutions(space, solutions, single)
         return self
 
-    def _choose(self, alphas, scores, influence) -> None:
-        errors = np.sqrt((influence**2).sum(axis=1))
-        self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}
-        self.best_score_ = float(scores.max())
-        self.alpha_ = float(alphas[largest_of_best(alphas, scores)])
+    def _set_results(self, grid: ScoredGrid) -> None:
+        scores, best = grid.scores[:, 0], grid.best[0]
+        self.alphas_ = grid.alphas
+        self.alpha_, self.best_score_ = float(grid.alphas[best]), float(scores[best])
+        errors = grid.errors[:, 0]
+        self.cv_results_ = {"alpha": grid.alphas, "score": scores, "score_se": errors}
 
     def _solve_path(self, phi, risk, alphas: np.ndarray) -> list[Solution]:
         """Solutions in the order of alphas, solved from the largest alpha down."""

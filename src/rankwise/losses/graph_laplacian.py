@@ -29,8 +29,13 @@ class GraphLaplacian(Laplacian):
     solutions and hold-outs need it.
     """
 
-    def __init__(self, weights: sparse.csr_array):
-        """`weights` is the symmetric matrix of the weights of all pairs."""
+    def __init__(self, weights: sparse.csr_array, blocks: np.ndarray | None = None):
+        """`weights` is the symmetric matrix of the weights of all pairs.
+
+        Items of the same number in `blocks` (m,) leave together, because the weights of their
+        pairs depend on each other; None if pairs alone connect items. Pairs never span blocks.
+        """
+        self._blocks = blocks
         degree = np.asarray(weights.sum(axis=1)).ravel()
         self.L = sparse.csr_array(sparse.diags_array(degree) - weights)
 
@@ -77,7 +82,7 @@ class GraphLaplacian(Laplacian):
     def factor_t(self, X: np.ndarray) -> np.ndarray:
         return self._factorised.R.T @ X
 
-    def sandwich(self, K: np.ndarray) -> np.ndarray:
+    def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
         return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
@@ -87,7 +92,8 @@ class GraphLaplacian(Laplacian):
         return np.flatnonzero(np.isin(self._factorised.component, self.component[items]))
 
     def closure(self, items: np.ndarray) -> np.ndarray:
-        return np.flatnonzero(np.isin(self.component, self.component[items]))
+        blocks = self.component if self._blocks is None else self._blocks
+        return np.flatnonzero(np.isin(blocks, blocks[items]))
 
     def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
         G = F.T @ (self.L @ F)

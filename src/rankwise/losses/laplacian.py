@@ -43,8 +43,8 @@ class Laplacian(ABC):
         """Rᵀ X."""
 
     @abstractmethod
-    def sandwich(self, K: np.ndarray) -> np.ndarray:
-        """Rᵀ K R for a symmetric K, as a new matrix."""
+    def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
+        """Rᵀ K R for a symmetric K, contiguous by rows: a new matrix, or K if `overwrite`."""
 
     @abstractmethod
     def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
@@ -130,6 +130,7 @@ class PointLaplacian(RowLaplacian):
     def __init__(self, weight: np.ndarray):
         self.weight = weight
         self.root_weight = np.sqrt(weight)
+        self.is_unit = bool(np.all(weight == 1.0))
 
     @property
     def n_items(self) -> int:
@@ -144,8 +145,12 @@ class PointLaplacian(RowLaplacian):
     def factor_t(self, X: np.ndarray) -> np.ndarray:
         return self.factor(X)
 
-    def sandwich(self, K: np.ndarray) -> np.ndarray:
-        return self.root_weight[:, None] * K * self.root_weight
+    def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
+        A = K if overwrite and K.flags.c_contiguous else np.array(K, order="C")
+        if not self.is_unit:
+            A *= self.root_weight[:, None]
+            A *= self.root_weight
+        return A
 
     @property
     def transposed(self) -> HalfRows:
@@ -165,11 +170,10 @@ class PointLaplacian(RowLaplacian):
         return np.sort(items)
 
     def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
-        unit = bool(np.all(self.root_weight == 1.0))
         if sparse.issparse(F):
-            A = F if unit else sparse.diags_array(self.root_weight) @ F
+            A = F if self.is_unit else sparse.diags_array(self.root_weight) @ F
             return dense(A.T @ A), np.asarray(F.T @ target.b)
-        A = F if unit else self.factor(F)
+        A = F if self.is_unit else self.factor(F)
         return A.T @ A, A.T @ target.beta
 
 
@@ -293,9 +297,10 @@ class ScoreLaplacian(RowLaplacian):
             return np.sort(items)
         return np.sort(np.concatenate([self.order[a:b] for a, b in zip(starts, stops)]))
 
-    def sandwich(self, K: np.ndarray) -> np.ndarray:
-        """Rᵀ K R; it needs one matrix of the size of K beside K."""
-        A = self.factor_t(K)
+    def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
+        """Rᵀ K R, in K itself or in one new matrix."""
+        A = K if overwrite and K.flags.c_contiguous else np.empty(K.shape)
+        self._apply_half(K, self.transposed, A)
         transpose_in_place(A)
         return self._apply_half(A, self.transposed, A)
 

@@ -20,6 +20,7 @@ from rankwise.losses.pair_losses import (
     RelativeLoss,
     UnitLoss,
 )
+from rankwise.losses.query_weights import QUERY_WEIGHTS, QueryWeighting
 from rankwise.losses.risk import NoPreference, Risk
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 from rankwise.validation import check_choice
@@ -34,7 +35,6 @@ HINGE_LOSSES: dict[str, tuple[type[ScoreRisk], type[PreferenceRisk]]] = {
     "squared_hinge": (ScoreSquaredHinge, PreferenceSquaredHinge),
 }
 TIES = ("keep", "drop")
-QUERY_WEIGHTS = ("pairs", "queries")
 
 
 def quadratic_loss(loss: str | PairCost, ties: str, query_weight: str) -> PairLoss:
@@ -43,22 +43,27 @@ def quadratic_loss(loss: str | PairCost, ties: str, query_weight: str) -> PairLo
     `ties` concerns the magnitude loss alone: the other losses never have tied pairs.
     """
     check_choice("ties", ties, TIES)
-    check_choice("query_weight", query_weight, QUERY_WEIGHTS)
-    normalised = query_weight == "queries"
+    weighting = query_weighting(query_weight)
     kind = QUADRATIC_LOSSES.get(loss) if isinstance(loss, str) else None
     if isinstance(loss, PairLoss) and type(loss) in QUADRATIC_LOSSES.values():
         kind = type(loss)
     if kind is MagnitudeLoss:
-        return MagnitudeLoss(keep_ties=ties == "keep", normalised=normalised)
+        return MagnitudeLoss(keep_ties=ties == "keep", weighting=weighting)
     if kind is not None:
-        return kind(normalised=normalised)
+        return kind(weighting=weighting)
     if isinstance(loss, str) or not callable(getattr(loss, "pairs", None)):
         names = ", ".join(repr(name) for name in QUADRATIC_LOSSES)
         raise ValueError(
             f"loss must be one of {names}, or an object with a method pairs(difference) that "
             f"returns the target z and the weight w of each pair; got {loss!r}."
         )
-    return OwnLoss(loss, normalised=normalised)
+    return OwnLoss(loss, weighting=weighting)
+
+
+def query_weighting(query_weight: str) -> QueryWeighting:
+    """The weighting of a name, see rankwise.losses.query_weights."""
+    check_choice("query_weight", query_weight, QUERY_WEIGHTS)
+    return QUERY_WEIGHTS[query_weight]
 
 
 def hinge_risks(loss: str, supervision: Supervision) -> list[Risk]:

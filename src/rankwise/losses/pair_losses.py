@@ -24,7 +24,9 @@ from rankwise.losses.quadratic_loss import (
     QuadraticLoss,
     TieFreeRows,
 )
+from rankwise.losses.query_weights import PAIRS, QueryWeighting, inverse_or_zero, pair_totals
 from rankwise.numerics.memory import refuse_too_large
+from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 
 NEAR_TIE = 1e-6
@@ -42,13 +44,13 @@ class PairCost(Protocol):
 class PairLoss(QuadraticLoss):
     """Any cost of pairs, over an explicit graph: O(Σ m_q²) memory, hold-outs by refitting.
 
-    `normalised` divides the weights of the pairs of a query by their sum.
+    `weighting` says how much the pairs of a query weigh.
     """
 
     name = "a loss of your own"
 
-    def __init__(self, *, normalised: bool = False):
-        self.normalised = normalised
+    def __init__(self, *, weighting: QueryWeighting = PAIRS):
+        self.weighting = weighting
 
     @abstractmethod
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -61,17 +63,19 @@ class PairLoss(QuadraticLoss):
         return self._of_all_pairs(supervision)
 
     def _of_preferences(self, supervision: ComparedItems) -> Quadratic:
-        preferences, weight = supervision.preferences, supervision.pair_weights()
-        if self.normalised:
-            query = supervision.queries.codes[preferences.winner]
-            total = np.bincount(query, weight, minlength=len(supervision.queries))
-            weight = weight * inverse_or_zero(total)[query]
-        m = supervision.n_items
-        graph = PairGraph(m)
+        preferences, queries = supervision.preferences, supervision.queries
+        query = queries.codes[preferences.winner]
+        weight = self.weighting.of_pairs(
+            queries, supervision.weight, query, supervision.pair_weights()
+        )
+        graph = self._empty_graph(queries)
         graph.add(
             preferences.winner, preferences.loser, *self._costs(preferences.magnitude, weight)
         )
         return graph.quadratic()
+
+    def _empty_graph(self, queries: Queries) -> PairGraph:
+        return PairGraph(queries.n_items, queries.codes if self.weighting.couples_items else None)
 
     def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
         """The graph of all pairs with different scores, one query after another."""
@@ -79,13 +83,12 @@ class PairLoss(QuadraticLoss):
         way_out = 'loss="magnitude" and loss="unit" never form it'
         refuse_too_large(largest, largest, "the preference graph of a query", way_out, 4)
         y, v = supervision.Y[:, 0], supervision.weight
-        graph = PairGraph(supervision.n_items)
+        graph = self._empty_graph(supervision.queries)
         for items in supervision.queries:
             above, below = np.nonzero(y[items][:, None] > y[items][None, :])
             winner, loser = items[above], items[below]
             difference, weight = y[winner] - y[loser], v[winner] * v[loser]
-            if self.normalised:
-                weight = weight * inverse_or_zero(weight.sum())
+            weight = weight * self.weighting.scale(v[items].sum(), weight.sum())
             self.check_differences(difference, winner, loser)
             graph.add(winner, loser, *self._costs(difference, weight))
         return graph.quadratic()
@@ -115,10 +118,14 @@ class PairLoss(QuadraticLoss):
 
 
 class PairGraph:
-    """Collects pairs with their weights w² and pulls w² z into a graph over m items."""
+    """Collects pairs with their weights w² and pulls w² z into a graph over m items.
 
-    def __init__(self, m: int):
-        self._m = m
+    `blocks` (m,) numbers the items that only leave the problem together; None if connected items
+    alone do.
+    """
+
+    def __init__(self, m: int, blocks: np.ndarray | None = None):
+        self._m, self._blocks = m, blocks
         self._parts: list[tuple[np.ndarray, ...]] = []
         self._b = np.zeros(m)
 
@@ -134,7 +141,7 @@ class PairGraph:
         counted = squared != 0
         edges = (squared[counted], (winner[counted], loser[counted]))
         graph = sparse.csr_array(edges, shape=(self._m, self._m))
-        laplacian = GraphLaplacian(sparse.csr_array(graph + graph.T))
+        laplacian = GraphLaplacian(sparse.csr_array(graph + graph.T), self._blocks)
         return Quadratic(laplacian, Target(laplacian, given=self._b[:, None]))
 
 
@@ -145,8 +152,8 @@ class OwnLoss(PairLoss):
     hold-outs; each hold-out of items that share a query with others is one refit of that query.
     """
 
-    def __init__(self, cost: PairCost, *, normalised: bool = False):
-        super().__init__(normalised=normalised)
+    def __init__(self, cost: PairCost, *, weighting: QueryWeighting = PAIRS):
+        super().__init__(weighting=weighting)
         self.cost = cost
         self.name = f"loss={type(cost).__name__}"
 
@@ -213,10 +220,7 @@ class TieFreeLoss(PairLoss):
     def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
         classes, weight = supervision.tie_classes(), supervision.weight
         V, V_k = classes.query_sums(weight), classes.class_sums(weight)
-        scale = np.ones(len(supervision.queries))
-        if self.normalised:
-            squares = np.add.reduceat(V_k**2, classes.query_classes[:-1])
-            scale = inverse_or_zero((V**2 - squares) / 2)
+        scale = self.weighting.scale(V, pair_totals(V_k, classes.query_classes))
         starts = (classes.order, classes.class_starts, classes.query_classes)
         laplacian = ScoreLaplacian(*starts, weight, scale)
         scores = supervision.Y
@@ -238,7 +242,7 @@ class TieFreeLoss(PairLoss):
                 return supervision.Y
             return _columns(per_class[level], supervision.n_outputs)
 
-        return TieFreeRows(level, supervision.weight, self.normalised, scores_left)
+        return TieFreeRows(supervision.weight, level, self.weighting, scores_left)
 
 
 class MagnitudeLoss(TieFreeLoss):
@@ -246,8 +250,8 @@ class MagnitudeLoss(TieFreeLoss):
 
     name = 'loss="magnitude"'
 
-    def __init__(self, *, keep_ties: bool = True, normalised: bool = False):
-        super().__init__(normalised=normalised)
+    def __init__(self, *, keep_ties: bool = True, weighting: QueryWeighting = PAIRS):
+        super().__init__(weighting=weighting)
         self.keep_ties = self.outputs_always_share = keep_ties
 
     def class_scores(
@@ -259,10 +263,8 @@ class MagnitudeLoss(TieFreeLoss):
         if not self.keep_ties:
             return super()._of_all_pairs(supervision)
         queries, weight = supervision.queries, supervision.weight
-        scale = np.ones(len(queries))
-        if self.normalised:
-            V = np.bincount(queries.codes, weight)
-            scale = inverse_or_zero((V**2 - np.bincount(queries.codes, weight**2)) / 2)
+        V = np.bincount(queries.codes, weight)
+        scale = self.weighting.scale(V, pair_totals(weight[queries.order], queries.starts))
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.Y))
 
@@ -271,7 +273,7 @@ class MagnitudeLoss(TieFreeLoss):
             return super().holdout_rule(supervision)
         if len(supervision.queries) > 1 or not supervision.weight.any():
             return None
-        return FreeRows(supervision.weight, centred=True, normalised=self.normalised)
+        return FreeRows(supervision.weight, centred=True, weighting=self.weighting)
 
 
 class UnitLoss(TieFreeLoss):
@@ -301,9 +303,3 @@ class UnitLoss(TieFreeLoss):
 
 def _columns(values: np.ndarray, k: int) -> np.ndarray:
     return np.repeat(values[:, None], k, axis=1)
-
-
-def inverse_or_zero(values: np.ndarray | float) -> np.ndarray:
-    """1/values, and 0 where a value is 0."""
-    array = np.asarray(values, dtype=float)
-    return np.divide(1.0, array, out=np.zeros_like(array), where=array != 0)

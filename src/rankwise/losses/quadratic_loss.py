@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from rankwise.losses.laplacian import Laplacian, PointLaplacian, Target
+from rankwise.losses.query_weights import PAIRS, QueryWeighting, kept_pair_total
 from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.supervision import ScoredItems, Supervision
 
@@ -38,8 +39,17 @@ def by_kind(kind: np.ndarray) -> list[np.ndarray]:
     return [part for part in np.split(order, np.cumsum(sizes)[:-1]) if len(part)]
 
 
+@dataclass(frozen=True)
 class HoldoutRule:
-    """Base of the rules that rankwise.holdout knows how to apply."""
+    """Base of the rules that rankwise.holdout knows how to apply; `weight` (m,) of the items."""
+
+    weight: np.ndarray
+
+    @property
+    def pair_matrices(self) -> int:
+        """How many m × m matrices leave-pair-out forms for each alpha: one for equal weights."""
+        distinct = len(np.unique(self.weight))
+        return distinct * (distinct + 1) // 2
 
 
 @dataclass(frozen=True)
@@ -49,12 +59,15 @@ class FreeRows(HoldoutRule):
     Pointwise losses: the λ of the problem stays. A single query with all its pairs (`centred`):
     the problem is ridge regression with an unpenalised intercept at λ/(c V), V being the total
     weight and c the scale of the query, so after items left it is the same problem at
-    λ c V/(c⁻ V⁻). `normalised` says that c is one over the weight of all pairs.
+    λ c V/(c⁻ V⁻). `weighting` gives c.
     """
 
-    weight: np.ndarray
     centred: bool = False
-    normalised: bool = False
+    weighting: QueryWeighting = PAIRS
+
+    @property
+    def pair_matrices(self) -> int:
+        return super().pair_matrices if self.centred else 1
 
     @property
     def centre(self) -> np.ndarray | None:
@@ -78,12 +91,11 @@ class FreeRows(HoldoutRule):
         """c V/(c⁻ V⁻): the factor of λ when `items` leave."""
         if not self.centred:
             return 1.0
-        left = np.delete(self.weight, items)
-        factor = self.weight.sum() / left.sum()
-        if self.normalised:
-            pairs, pairs_left = (v.sum() ** 2 - v @ v for v in (self.weight, left))
-            factor *= pairs_left / pairs
-        return float(factor)
+        before, after = (
+            v.sum() * self.weighting.scale(v.sum(), kept_pair_total(v))
+            for v in (self.weight, np.delete(self.weight, items))
+        )
+        return float(before / after)
 
 
 @dataclass(frozen=True)
@@ -95,8 +107,7 @@ class TieFreeRows(HoldoutRule):
     """
 
     classes: np.ndarray
-    weight: np.ndarray
-    normalised: bool
+    weighting: QueryWeighting
     scores_left: Callable[[np.ndarray], np.ndarray]
 
     @property

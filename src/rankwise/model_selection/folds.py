@@ -16,6 +16,8 @@ from rankwise.validation import check_index
 
 NAMED = ("auto", "leave-pair-out", "leave-query-out", "leave-one-out")
 LEAVE_PAIR_OUT_UP_TO = 4000
+MATRICES_UP_TO = 500
+"""Leave-pair-out is no automatic choice if it needs more matrices than this for each alpha."""
 DEFAULT_FOLDS = 10
 
 RandomState = int | np.random.RandomState | None
@@ -34,11 +36,14 @@ class Folds:
 
     cv : "leave-pair-out", "leave-query-out", "leave-one-out", a number of folds, a scikit-learn
         splitter, or an iterable of (train, test) or of test sets. "auto" is leave-query-out with
-        several queries, else leave-pair-out up to 4000 items, else 10 folds
+        several queries, else leave-pair-out where it is cheap, else 10 folds
     y : (m,) or (m, k) scores, which only splitters look at; None if there are none
     groups : (m,) labels; items of one group are always held out together. A number of folds then
         keeps groups whole (and queries), "leave-one-out" leaves each group out, and
         "leave-query-out" also holds out the other items of the groups that the query touches
+    pair_matrices : how many m × m matrices leave-pair-out needs for each alpha (see HeldOut).
+        "auto" takes leave-pair-out if they are at most 500, and their m³ operations together no
+        more than those of one matrix of 4000 items
 
     `kind` says what is held out: "leave-pair-out", "leave-query-out", "leave-one-out",
     "leave-group-out" or "folds".
@@ -51,8 +56,10 @@ class Folds:
         y: np.ndarray | None = None,
         groups: ArrayLike | None = None,
         random_state: RandomState = None,
+        pair_matrices: int = 1,
     ):
         self.queries = queries
+        self._pair_matrices = pair_matrices
         if isinstance(cv, str) and cv in SCHEMES:
             cv = SCHEMES[cv](queries)
         self.groups = None if groups is None else _group_labels(groups, queries.n_items)
@@ -81,8 +88,7 @@ class Folds:
         if cv == "auto":
             if several:
                 return "leave-query-out"
-            few = self.queries.n_items <= LEAVE_PAIR_OUT_UP_TO
-            return "leave-pair-out" if few and self.groups is None else "folds"
+            return "leave-pair-out" if self._pairs_are_cheap() else "folds"
         if self.groups is None:
             return cv
         if cv == "leave-pair-out":
@@ -91,6 +97,11 @@ class Folds:
                 "cv='leave-one-out', which leaves each group out."
             )
         return "leave-group-out" if cv == "leave-one-out" else cv
+
+    def _pairs_are_cheap(self) -> bool:
+        work = self._pair_matrices * float(self.queries.n_items) ** 3
+        few = self._pair_matrices <= MATRICES_UP_TO and work <= float(LEAVE_PAIR_OUT_UP_TO) ** 3
+        return few and self.groups is None
 
     @property
     def is_leave_pair_out(self) -> bool:

@@ -17,12 +17,24 @@ from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.scorers import Scorer, scorer
 from rankwise.metrics.uncertainty import jackknife, mean_over_units, share_of_pairs
-from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.folds import Folds, RandomState, Splits
 from rankwise.supervision.queries import Queries
 
 Measure = Callable[[np.ndarray, np.ndarray], float]
 Scoring = str | Scorer | Measure | None
 """None is 1 − ranking error; else a measure's name, a scorer, or a callable(y, s) to maximise."""
+
+
+def folds_of(held_out: HeldOut, cv: Splits, random_state: RandomState = None) -> Folds:
+    """The folds of `cv` for these hold-outs, whose cost decides what cv="auto" means."""
+    supervision = held_out.supervision
+    return Folds(
+        cv,
+        supervision.queries,
+        getattr(supervision, "Y", None),
+        random_state=random_state,
+        pair_matrices=held_out.pair_matrices(),
+    )
 
 
 def score_grid(
@@ -34,6 +46,11 @@ def score_grid(
     return score_folds(held_out, folds, alphas, scoring)
 
 
+def highest_score(scoring: Scoring) -> float:
+    """The greatest value that a score can take; infinite for measures that are not ours."""
+    return 1.0 if scoring is None or isinstance(scoring, str | Scorer) else np.inf
+
+
 def score_pairs(
     held_out: HeldOut, alphas: Alphas, scoring: Scoring
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -41,7 +58,8 @@ def score_pairs(
     if scoring not in (None, "concordance"):
         raise ValueError("leave-pair-out judges pairs: scoring must be None, 1 − ranking error.")
     queries = held_out.supervision.queries
-    scored = [_score_judged(*held_out.judge_pairs(alpha), queries) for alpha in alphas]
+    judged = held_out.judge_pairs(alphas)
+    scored = [_score_judged(*of_alpha, queries) for of_alpha in zip(*judged)]
     scores, influence = zip(*scored)
     return np.stack(scores), np.stack(influence)
 

@@ -14,21 +14,21 @@ MANY = 50
 Step = TypeVar("Step")
 
 
-def track(work: Iterable[Step], total: int, what: str) -> Iterator[Step]:
-    """The steps of `work`, one after the other, with a progress bar."""
-    with progress_bar(total, what) as advance:
+def track(work: Iterable[Step], total: int, what: str, least: int = MANY) -> Iterator[Step]:
+    """The steps of `work`, one after the other, with a progress bar from `least` steps on."""
+    with progress_bar(total, what, least) as advance:
         for step in work:
             yield step
             advance()
 
 
 @contextmanager
-def progress_bar(total: int, what: str) -> Iterator[Callable[[], None]]:
+def progress_bar(total: int, what: str, least: int = MANY) -> Iterator[Callable[[], None]]:
     """A bar on standard error, and the function that any thread calls after one of `total` steps.
 
-    There is no bar if standard error is not a terminal or if there are few steps.
+    There is no bar if standard error is not a terminal or if there are fewer than `least` steps.
     """
-    if total < MANY or not sys.stderr.isatty():
+    if total < least or not sys.stderr.isatty():
         yield lambda: None
         return
     from rich.console import Console

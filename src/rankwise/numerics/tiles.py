@@ -7,7 +7,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
+from rankwise.numerics.arrays import Matrix, dense
+
 TILE = 256
+STRIP = 4096
 
 
 def upper_tiles(n: int) -> Iterator[tuple[slice, slice]]:
@@ -34,3 +37,16 @@ def mirror_upper(A: np.ndarray) -> None:
         else:
             below = np.tril_indices(len(tile), -1)
             tile[below] = tile.T[below]
+
+
+def inner_products(X: Matrix) -> np.ndarray:
+    """X Xᵀ, O(m² n); in strips if m is large, because OpenBLAS would fail (see block_cholesky)."""
+    m = X.shape[0]
+    if m <= STRIP:
+        return dense(X @ X.T)
+    products = np.empty((m, m))
+    for start in range(0, m, STRIP):
+        strip = slice(start, min(start + STRIP, m))
+        products[strip, start:] = dense(X[strip] @ X[start:].T)
+    mirror_upper(products)
+    return products

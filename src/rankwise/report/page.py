@@ -8,6 +8,7 @@ from pathlib import PurePath
 import numpy as np
 
 from rankwise.evaluation import learning_curve
+from rankwise.io.plain_text import plain
 from rankwise.report import sections
 from rankwise.report.style import CSS
 from rankwise.workflow.judging import judge
@@ -85,7 +86,7 @@ def build_report(
     cards.append(sections.reproduce(model, commands or []))
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     version = model.training.get("versions", {}).get("rankwise", "")
-    return PAGE.format(
+    page = PAGE.format(
         title=escape(title or f"{learner} on {PurePath(items.source).name}"),
         subtitle=escape(f"{items.describe()}."),
         css=CSS,
@@ -93,3 +94,4 @@ def build_report(
         cards="\n".join(cards),
         version=escape(f" {version}" if version else ""),
     )
+    return plain(page, keep="\n")

@@ -23,6 +23,7 @@ from functools import cached_property
 
 import numpy as np
 from scipy.linalg.blas import dger
+from scipy.linalg.lapack import dlange
 
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.arrays import Matrix
@@ -34,6 +35,9 @@ from rankwise.validation import refuse_non_finite
 Rows = np.ndarray | slice
 SMALL = 256
 """Matrices up to this size are decomposed on one core."""
+EPS = float(np.finfo(float).eps)
+GAP = 100.0
+"""A rank is certain if no eigenvalue lies between the rounding errors and GAP times these."""
 
 
 class SpectralSolver(Solver):
@@ -100,11 +104,15 @@ class Spectrum(ABC):
 
     def rounding(self) -> float:
         """The λ below which the rounding error of the largest eigenvalue exceeds 1e-7 of λ."""
-        return 1e7 * np.finfo(float).eps * float(self.eigenvalues.max(initial=0.0))
+        return 1e7 * EPS * float(self.eigenvalues.max(initial=0.0))
 
     @abstractmethod
-    def expand(self, Y: np.ndarray) -> np.ndarray:
-        """The coefficients of a model from its coordinates Y along the eigenvectors."""
+    def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        """(d, a, k) coefficients of models from their coordinates Y (r, a, k), one for each λ."""
+
+    def model(self, solution: np.ndarray, alpha: float) -> np.ndarray:
+        """(d, k) coefficients of the model for one λ from its coordinates (r, k)."""
+        return self.expand(solution[:, None], [alpha])[:, 0]
 
     @abstractmethod
     def rotate(self, normals: np.ndarray | None) -> np.ndarray | None:
@@ -137,9 +145,7 @@ class Spectrum(ABC):
 
     def path(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """Coefficients for every alpha, (a, d, k), at the price of one matrix product."""
-        Y = self.solutions(alphas)
-        a, r, k = Y.shape
-        return self.expand(Y.transpose(1, 0, 2).reshape(r, a * k)).reshape(-1, a, k).swapaxes(0, 1)
+        return self.expand(self.solutions(alphas).swapaxes(0, 1), alphas).swapaxes(0, 1)
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         """(m, k) Σ of the absolute values of the terms that make up the scores f = P D Bᵀβ."""
@@ -206,8 +212,8 @@ class PrimalSpectrum(Spectrum):
         B[:, self.noise] = 0.0
         return B
 
-    def expand(self, Y: np.ndarray) -> np.ndarray:
-        return self.V @ Y
+    def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        return np.tensordot(self.V, Y, 1)
 
     def rotate(self, normals: np.ndarray | None) -> np.ndarray | None:
         return None if normals is None or not normals.shape[1] else self.V.T @ normals
@@ -228,7 +234,17 @@ class PrimalSpectrum(Spectrum):
 
 
 class DualSpectrum(Spectrum):
-    """O(m³), then O(m k) for each λ, and O(m² k) for its coefficients."""
+    """O(m³), then O(m k) for each λ, and O(m² k) for its coefficients.
+
+    The computed eigenvalues have errors of about eps · Λmax. No prediction depends on a direction u
+    with eigenvalue 0, because ‖FᵀRu‖² = Λ, but its coefficients c/λ are large, and their rounding
+    errors change predictions by about eps · Λmax/λ. If K is visibly singular (its spectrum has a
+    gap above the rounding errors), the directions below the gap are left out if λ is less than
+    `blur_of(Λmax)`. For a larger λ they are kept: the error is then below 1e-6, and two items that
+    are 1e-7 apart have such a direction, on which predictions do depend. If the spectrum has no
+    gap, because eigenvalues decrease steadily into the rounding errors (smooth kernels), directions
+    are left out only if λ itself is below these errors.
+    """
 
     cancels = False
 
@@ -243,17 +259,19 @@ class DualSpectrum(Spectrum):
         self.K = K
         with np.errstate(over="ignore", invalid="ignore"):
             A = quadratic.laplacian.sandwich(K)
-            size = float(np.linalg.norm(A))
+            size = float(dlange("F", A.T))  # scaled inside, so that squares do not underflow
         refuse_overflow(np.array(size))
         if centre is not None:
             # û is lifted above the rest of the spectrum, so that it is the last eigenvector.
-            dger(size + 1.0, centre, centre, a=A.T, overwrite_a=True)
+            dger(2.0 * size or 1.0, centre, centre, a=A.T, overwrite_a=True)
         eigenvalues, U = np.linalg.eigh(A)
         if centre is not None:
             eigenvalues, U = eigenvalues[:-1], U[:, :-1]
         self.U = U
-        self.noise = _is_noise(eigenvalues, 8)
-        self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
+        self._blurred = _is_noise(eigenvalues, 8)
+        self._has_gap = bool((self._blurred == _is_noise(eigenvalues, 8 * GAP)).all())
+        self.noise = self._blurred & self._has_gap
+        self.eigenvalues = np.where(self.noise, 0.0, np.maximum(eigenvalues, 0.0))
         self.moments = self.U.T @ self.beta
 
     @property
@@ -266,9 +284,15 @@ class DualSpectrum(Spectrum):
         P[:, self.noise] = 0.0
         return P
 
-    def expand(self, Y: np.ndarray) -> np.ndarray:
-        """a = R U Y, without directions of norm 0: ‖FᵀRu‖² = Λ."""
-        return self.quadratic.laplacian.factor(self.B @ np.where(self.noise[:, None], 0.0, Y))
+    def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        """a = R U Y, without directions that are rounding errors alone (see the class)."""
+        largest = float(self.eigenvalues.max(initial=0.0))
+        least = blur_of(largest) if self._has_gap else 8 * EPS * largest
+        left_out = self._blurred[:, None] & (np.asarray(alphas) < least)
+        Y = np.where(left_out[:, :, None], 0.0, Y)
+        r, n_alphas, k = Y.shape
+        a = self.quadratic.laplacian.factor(self.B @ Y.reshape(r, n_alphas * k))
+        return a.reshape(len(a), n_alphas, k)
 
     def rotate(self, normals: np.ndarray | None) -> None:
         return None
@@ -294,7 +318,12 @@ def _eigh(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 def _is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
     """Eigenvalues that may be rounding errors alone: below tolerance · eps of the largest."""
     largest = eigenvalues[-1] if len(eigenvalues) else 0.0
-    return eigenvalues <= tolerance * np.finfo(float).eps * max(largest, 0.0)
+    return eigenvalues <= tolerance * EPS * max(largest, 0.0)
+
+
+def blur_of(largest: float) -> float:
+    """The λ below which rounding errors of a kernel matrix may change predictions by 1e-6."""
+    return 1e6 * EPS * largest
 
 
 def refuse_overflow(*matrices: np.ndarray) -> None:

@@ -9,6 +9,7 @@ from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.block_cholesky import BLOCK, cholesky_in_place
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper, upper_tiles
+from rankwise.validation import refuse_unreal
 
 NEGATIVE_EIGENVALUE = 1e-8
 """An eigenvalue below −1e-8 of the largest makes a kernel indefinite beyond rounding."""
@@ -99,6 +100,7 @@ def repair_kernel(K: np.ndarray) -> np.ndarray:
     Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
     indefinite. The result is their projection in the Frobenius norm. O(m³).
     """
+    refuse_unreal(K, "K")
     K = np.asarray(K, dtype=np.float64)
     if K.ndim != 2 or K.shape[0] != K.shape[1]:
         raise InvalidKernel(f"a kernel over one set of items is square, got shape {K.shape}.")

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
+from scipy.linalg import lapack, solve_triangular
 from sklearn.utils import check_random_state
 
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.memory import refuse_too_large
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.spaces.basis_removal import REDUNDANT, BasisRemoval
 from rankwise.spaces.definiteness import check_gram
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.orthogonal_complement import OrthogonalComplement
 from rankwise.validation import check_index
-
-ROUNDING = 100 * np.finfo(float).eps
-"""Eigenvalues below this times their number are zero except for rounding."""
 
 Basis = int | np.ndarray | Sequence[int] | None
 """None for all items, a number of random items, or row numbers."""
@@ -28,11 +27,13 @@ RandomState = int | np.random.RandomState | None
 class NystromMap:
     """Features F with F Fᵀ = K (exact) or K_MR K_RR⁻¹ K_RM (reduced set R, Nyström).
 
-    F = K_MR T with T Tᵀ = K_RR⁺ (equation 2 of Airola et al., paper III of Airola 2011): any
+    F = K_MR T with T Tᵀ = K_RR⁻ (equation 2 of Airola et al., paper III of Airola 2011): any
     linear learner trained on F is the kernel learner restricted to the span of the basis items
-    (equation 8). O(m|R|² + |R|³); K_RR may be singular. A reduced set drops the directions in
-    which the basis items, scaled to norm 1, hold less than 1e-11 of their largest variance: along
-    those the features of other items would be rounding errors, magnified a million times.
+    (equation 8). T is the inverse of a Cholesky factor with pivots. The factorisation ends when
+    the basis items that remain, scaled to norm 1, differ from combinations of the pivots by
+    rounding errors only, so K_RR may be singular, and nothing above rounding is dropped: smooth
+    kernels have eigenvalues of every size, and with a small alpha all of them count.
+    O(m|R|² + |R|³).
     """
 
     def __init__(self, kernel: Kernel, basis_index: np.ndarray, *, exact: bool = False):
@@ -53,9 +54,9 @@ class NystromMap:
         self.X_basis = None if self.kernel.is_precomputed else X[self.basis_index]
         K_MR = self.kernel.between(X, self.basis_index, self.X_basis)
         self._factorise(K_MR if self.exact else K_MR[self.basis_index])
-        self.K_MR = K_MR if self.is_singular else None
+        self.K_MR = K_MR if self._is_nearly_singular else None
         self.embedding = (
-            self.scale[:, None] * self.Q * np.sqrt(self.eigenvalues)
+            self.scale[:, None] * self.basis_features
             if self.exact
             else K_MR @ self.basis_to_features
         )
@@ -68,17 +69,36 @@ class NystromMap:
         return self
 
     def _factorise(self, K_RR: np.ndarray) -> None:
-        """K_RR = S Q Λ Qᵀ S with S the norms of the items, and T = S⁻¹ Q Λ^(−½)."""
+        """K_RR = S F Fᵀ S with S the norms of the items, and F = [C; …] by Cholesky with pivots.
+
+        T = S⁻¹ C⁻ᵀ on the pivots, 0 on the other items. The last pivots, whose columns of T are
+        largest, come first: see rankwise.spaces.orthogonal_complement. Among equal pivots the
+        first row of X wins, in whatever order the basis items are given.
+        """
         if self.kernel.may_be_indefinite:
             check_gram(K_RR, "the kernel matrix of the basis items")
-        self.scale, eigenvalues, Q = _scaled_spectrum(K_RR)
-        largest = max(eigenvalues[-1], 0.0)
-        zero = len(K_RR) * np.finfo(float).eps * largest
-        kept = eigenvalues > (zero if self.exact else max(zero, REDUNDANT * largest))
-        self.eigenvalues, self.Q = eigenvalues[kept], Q[:, kept]
-        self.is_singular = not kept.all()
-        self.has_gap = not (eigenvalues[~kept] > len(K_RR) * ROUNDING * largest).any()
-        self.basis_to_features = self.Q / np.sqrt(self.eigenvalues) / self.scale[:, None]
+        self.scale = _norms(K_RR)
+        with one_blas_thread():  # the threads of SciPy's BLAS would compete with those of NumPy's
+            by_row = np.argsort(self.basis_index)
+            scaled = (K_RR / self.scale[:, None] / self.scale)[np.ix_(by_row, by_row)]
+            factor, pivots, rank, _ = lapack.dpstrf(scaled, lower=1)
+            order, rank = by_row[pivots - 1], int(rank)
+            inverse = lapack.dtrtri(factor[:rank, :rank], lower=1)[0]
+        self.basis_features = np.zeros((len(K_RR), rank))
+        self.basis_features[order] = np.tril(factor[:, :rank])[:, ::-1]
+        self.basis_to_features = np.zeros((len(K_RR), rank))
+        self.basis_to_features[order[:rank]] = np.tril(inverse).T[:, ::-1]
+        self.basis_to_features /= self.scale[:, None]
+
+    @property
+    def rank(self) -> int:
+        """The number of features."""
+        return self.basis_features.shape[1]
+
+    @property
+    def is_singular(self) -> bool:
+        """Whether some basis items are combinations of others."""
+        return self.rank < len(self.basis_features)
 
     def embed(self, X: Matrix) -> np.ndarray:
         """(n, d) features of items: k(X, X_R) T."""
@@ -90,9 +110,13 @@ class NystromMap:
 
     def removal(self) -> BasisRemoval:
         """How basis items leave the map."""
-        redundancy = np.eye(len(self.Q)) - self.Q @ self.Q.T if self.is_singular else None
-        normals = (self.Q / np.sqrt(self.eigenvalues)).T
-        removal = BasisRemoval(self.basis_index, normals, redundancy)
+        if self.is_singular:
+            Q, upper = np.linalg.qr(self.basis_features)
+            normals = solve_triangular(upper, Q.T)
+            removal = BasisRemoval(self.basis_index, normals, np.eye(len(Q)) - Q @ Q.T)
+        else:
+            normals = (self.basis_to_features * self.scale[:, None]).T
+            removal = BasisRemoval(self.basis_index, normals, None)
         if self.K_MR is not None:
             removal.recompute = partial(self._recompute_without, removal)
         return removal
@@ -135,15 +159,23 @@ class NystromMap:
         Their smallest eigenvalue is at least λρ, where λ is that of K_RR and ρ the smallest
         redundancy of the removed items. If λρ is not clearly above rounding, recompute.
         """
-        if removal.redundancy is None:
-            return True
-        if not self.has_gap:
-            return False
-        redundancy = np.linalg.eigvalsh(removal.redundancy[np.ix_(held, held)])
-        least = redundancy[redundancy > REDUNDANT].min(initial=1.0)
-        return not len(self.eigenvalues) or bool(
-            self.eigenvalues[0] * least > REDUNDANT * self.eigenvalues[-1]
-        )
+        least = 1.0
+        if removal.redundancy is not None:
+            redundancy = np.linalg.eigvalsh(removal.redundancy[np.ix_(held, held)])
+            least = float(redundancy[redundancy > REDUNDANT].min(initial=1.0))
+        return self._smallest_share * least > REDUNDANT
+
+    @property
+    def _is_nearly_singular(self) -> bool:
+        """Whether removing basis items may require the map to be computed again."""
+        return self.is_singular or self._smallest_share <= REDUNDANT
+
+    @cached_property
+    def _smallest_share(self) -> float:
+        """A lower bound of the smallest eigenvalue of K_RR but 0, as a share of the largest."""
+        inverse = self.basis_to_features * self.scale[:, None]
+        sizes = np.linalg.norm(self.basis_features) * np.linalg.norm(inverse)
+        return 1.0 / float(sizes) ** 2 if sizes else 1.0
 
     def _recomputed(self, staying: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         assert self.K_MR is not None
@@ -153,14 +185,11 @@ class NystromMap:
         return [K[rows] @ smaller.basis_to_features for rows in parts]
 
 
-def _scaled_spectrum(K: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Norms s of the items (1 for items of norm 0), eigenvalues and eigenvectors of K / (s sᵀ)."""
+def _norms(K: np.ndarray) -> np.ndarray:
+    """The norms of the items, never below rounding of the largest; 1 if all are 0."""
     square = np.maximum(np.diagonal(K), 0.0)
     floor = len(K) * np.finfo(float).eps * square.max()
-    scale = np.sqrt(np.maximum(square, floor if floor else 1.0))
-    scaled = K / scale[:, None] / scale
-    eigenvalues, Q = np.linalg.eigh((scaled + scaled.T) / 2)
-    return scale, eigenvalues, Q
+    return np.sqrt(np.maximum(square, floor if floor else 1.0))
 
 
 def choose_basis(basis: Basis, n_items: int, random_state: RandomState) -> np.ndarray:

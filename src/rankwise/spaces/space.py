@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
@@ -19,6 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
+from rankwise.numerics.tiles import inner_products
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, NystromMap, RandomState, choose_basis
@@ -130,12 +132,25 @@ class Representation:
 class Space(ABC):
     """The training items as a matrix for solvers, and the way back to a model.
 
-    A member sets `matrix` and `representation`, and turns the coefficients that a solver finds
-    for `matrix` into those that multiply `represent(X)`.
+    A member says how `matrix` is computed, sets `representation`, and turns the coefficients that a
+    solver finds for `matrix` into those that multiply `represent(X)`.
     """
 
-    matrix: ItemMatrix
     representation: Representation
+
+    @abstractmethod
+    def build_matrix(self) -> ItemMatrix:
+        """The training items as a new matrix for solvers."""
+
+    @cached_property
+    def matrix(self) -> ItemMatrix:
+        """The training items for solvers, computed once and kept."""
+        return self.build_matrix()
+
+    @property
+    def has_kernel_matrix(self) -> bool:
+        """Whether `matrix` is a kernel matrix, m × m; known before it is computed."""
+        return False
 
     @property
     def features(self) -> Matrix:
@@ -163,7 +178,13 @@ class LinearSpace(Space):
         if may_be_dual:
             smaller = "the matrix X Xᵀ" if self._is_dual else "the matrix XᵀX"
             refuse_too_large(min(m, n), min(m, n), smaller, 'use solver="cg"')
-        self.matrix = Gram(dense(X @ X.T)) if self._is_dual else Features(X)
+
+    @property
+    def has_kernel_matrix(self) -> bool:
+        return self._is_dual
+
+    def build_matrix(self) -> ItemMatrix:
+        return Gram(inner_products(self._X)) if self._is_dual else Features(self._X)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         return np.asarray(self._X.T @ solution) if self._is_dual else solution
@@ -174,8 +195,15 @@ class KernelSpace(Space):
 
     def __init__(self, X: Matrix, kernel: Kernel):
         X_basis = None if kernel.is_precomputed else X.copy()
+        self._X = X if X_basis is None else X_basis
         self.representation = Representation(kernel, np.arange(X.shape[0]), X_basis)
-        self.matrix = Gram(kernel.gram(X))
+
+    @property
+    def has_kernel_matrix(self) -> bool:
+        return True
+
+    def build_matrix(self) -> Gram:
+        return Gram(self.representation.kernel.gram(self._X))
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         return solution
@@ -189,8 +217,6 @@ class CholeskySpace(Space):
     those rows, so Z serves every fold exactly.
     """
 
-    matrix: Features
-
     def __init__(self, X: Matrix, kernel: Kernel):
         factor, pivots, rank, _ = lapack.dpstrf(kernel.gram(X), lower=1)
         order, lower = pivots - 1, np.tril(factor[:, : int(rank)])
@@ -199,8 +225,10 @@ class CholeskySpace(Space):
         index = order[: int(rank)]
         X_basis = None if kernel.is_precomputed else X[index]
         self.representation = Representation(kernel, index, X_basis)
-        self.matrix = Features(Z)
-        self._lower = Z[index]
+        self._Z, self._lower = Z, Z[index]
+
+    def build_matrix(self) -> Features:
+        return Features(self._Z)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i), O(m²)."""
@@ -210,13 +238,13 @@ class CholeskySpace(Space):
 class ReducedSpace(Space):
     """f(x) = Σ_R b_i k(x, x_i) over basis items R, regularised by bᵀK_RR b (equation 40)."""
 
-    matrix: Features
-
     def __init__(self, map: NystromMap):
         self.map = map
         self.representation = Representation(map.kernel, map.basis_index, map.X_basis)
-        if map.embedding is not None:
-            self.matrix = Features(map.embedding, map.removal())
+
+    def build_matrix(self) -> Features:
+        assert self.map.embedding is not None
+        return Features(self.map.embedding, self.map.removal())
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         """(r, k) coefficients of the basis items, or (n, k) weights for the linear kernel."""

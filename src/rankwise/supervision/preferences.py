@@ -8,6 +8,7 @@ from numbers import Integral
 import numpy as np
 
 from rankwise.supervision.queries import Labels, Queries
+from rankwise.validation import refuse_masked, refuse_unreal
 
 Values = Sequence[float] | np.ndarray
 
@@ -57,6 +58,7 @@ class Preferences:
     @classmethod
     def from_scores(cls, y: Values, qid: Labels = None) -> Preferences:
         """Every pair with y_h > y_j inside a query, magnitude y_h − y_j; O(number of pairs)."""
+        refuse_unreal(y, "y")
         y = np.asarray(y, dtype=float)
         if y.ndim != 1:
             raise ValueError(f"y must be one-dimensional to enumerate preferences, got {y.shape}.")
@@ -120,6 +122,7 @@ def check_preferences(preferences: object, y: object, n_items: int) -> Preferenc
 
 
 def _item_numbers(values: Values, name: str) -> np.ndarray:
+    refuse_masked(values, name)
     array = np.asarray(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
@@ -134,6 +137,7 @@ def _item_numbers(values: Values, name: str) -> np.ndarray:
 def _values(values: Values | None, name: str, length: int) -> np.ndarray:
     if values is None:
         return np.ones(length)
+    refuse_unreal(values, name)
     array = np.asarray(values, dtype=float)
     if array.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}.")

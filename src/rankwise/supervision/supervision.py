@@ -135,7 +135,9 @@ class ComparedItems(Supervision):
             i = int(np.argmax(crossing))
             first, second = (self.queries.labels[codes[side[i]]] for side in (winner, loser))
             raise ValueError(
-                f"preference {i} compares items of different queries ({first} and {second})."
+                f"preference {i}, item {winner[i]} over item {loser[i]}, compares items of "
+                f"different queries ({first} and {second}): leave it out, or give both items the "
+                "same qid."
             )
         if not self.pair_weights().any():
             raise ValueError("preferences hold no single preference with a positive weight.")

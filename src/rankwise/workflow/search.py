@@ -22,6 +22,7 @@ from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics import preference_error
+from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds
 from rankwise.numerics.import_paths import imported
 from rankwise.supervision.preferences import Preferences
@@ -32,6 +33,7 @@ CONCORDANCE = "share of held-out pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
 MOST_ROUNDS = 300
+REFITTED_ALPHAS = DefaultGrid(10.0, -4, 2, limit=10, step=2)
 
 
 @dataclass
@@ -75,10 +77,30 @@ class SearchPath:
 
     @property
     def needs_wider_grid(self) -> bool:
-        """Whether the smallest or the largest of several alphas won."""
-        outermost = self.chosen in (self.value.min(), self.value.max())
-        several = len(self.value) > 2 and np.ptp(self.score) > 1e-9
-        return self.parameter == "alpha" and outermost and bool(several)
+        """Whether the smallest or the largest alpha won, and its neighbour in the grid lost.
+
+        A grid that was extended as far as scores change ends in candidates with equal scores.
+        """
+        order = np.argsort(self.value)
+        values, scores = self.value[order], self.score[order]
+        if self.parameter != "alpha" or len(values) < 2:
+            return False
+        gain = scores - np.append(scores[1:], scores[-2])
+        gain[1:-1] = 0.0
+        if self.lower_is_better:
+            gain = -gain
+        return bool((gain[values == self.chosen] > EQUAL).any())
+
+    @property
+    def wider_grid_hint(self) -> str:
+        """What to do if `needs_wider_grid`."""
+        end, beyond = ("smallest", "smaller")
+        if self.chosen == self.value.max():
+            end, beyond = ("largest", "larger")
+        return (
+            f"the {end} candidate won, alpha {self.chosen:.5g}: --alpha takes a list with {beyond} "
+            "ones, as in --alpha 1e-3,1,1e3, and --alpha auto searches as far as needed."
+        )
 
     def record(self) -> dict[str, Any]:
         """The path as plain values for the training record."""
@@ -110,13 +132,14 @@ class Fit:
 def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha by RankRLSCV or RankSVMCV, which share work between candidates and folds."""
     cv = _folds(recipe, items, recipe.method.default_folds)
-    alphas = recipe.candidates(recipe.method.alphas)
-    model = imported(recipe.method.own_search)(alphas, cv=cv, **options).fit(
-        items.X, **items.supervision
-    )
+    alphas = None if recipe.alpha == "auto" else recipe.candidates(())
+    search = imported(recipe.method.own_search)
+    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
-    return Fit(model, SearchPath("alpha", *scores, model.alpha_, _held_out_in_words(cv, items)))
+    by = getattr(model, "cv_", None) if isinstance(cv, str) else None
+    by = by or _held_out_in_words(cv, items)
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, by))
 
 
 def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
@@ -133,21 +156,27 @@ def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by folds, with one fit per fold and candidate."""
-    default = 10.0 ** np.arange(-4, 3)
-    if options["norm"] == 1:
-        default /= _deviation_within_queries(items) or 1.0
-    alphas = np.sort(recipe.candidates(default))
+    scale = _deviation_within_queries(items) if options["norm"] == 1 else 1.0
     cv = _folds(recipe, items, REFITTED_FOLDS)
     estimator = recipe.method.estimator(**options)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ConvergenceWarning)
+
+    def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         curve = regularisation_curve(
             estimator, items.X, items.y, items.qid, alphas=1 / alphas, parameter="C", cv=cv
         )
-    chosen = float(alphas[::-1][int(np.argmax(curve.score[::-1]))])
+        return curve.score[:, None], curve.score_se[:, None, None]
+
+    given = None if recipe.alpha == "auto" else np.sort(recipe.candidates(()))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        grid = search_grid(
+            score, given, REFITTED_ALPHAS._replace(scale=1 / (scale or 1.0)), ceiling=1.0
+        )
+    chosen = float(grid.alphas[grid.best[0]])
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = _held_out_in_words(cv, items)
-    return Fit(model, SearchPath("alpha", alphas, curve.score, curve.score_se, chosen, by))
+    scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
+    return Fit(model, SearchPath("alpha", *scores, chosen, by))
 
 
 def _deviation_within_queries(items: Items) -> float:

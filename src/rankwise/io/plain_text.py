@@ -1,0 +1,34 @@
+"""Text from data that is safe to show: it cannot command a terminal, and hides nothing."""
+
+from __future__ import annotations
+
+import unicodedata
+
+UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
+"""Categories of control characters, of marks that change direction, of halves of characters."""
+JOINERS = "\u200c\u200d"
+"""Marks of that kind which some scripts and emoji cannot do without."""
+
+
+def plain(text: str, keep: str = "") -> str:
+    r"""The text with every unseen character written as its escape: ESC becomes \x1b.
+
+    The characters of `keep` stay. Nothing else changes, so ordinary text of any script is itself.
+    """
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(repr(c)[1:-1] if _is_unseen(c) and c not in keep else c for c in text)
+
+
+def one_line(text: str) -> str:
+    """The text with line breaks as spaces, and plain."""
+    return plain(" ".join(text.splitlines()))
+
+
+def one_word(text: str) -> str:
+    """The text with `_` for white space and for unseen characters; `_` if it is empty."""
+    return "_".join("".join(" " if _is_unseen(c) else c for c in text).split()) or "_"
+
+
+def _is_unseen(character: str) -> bool:
+    return unicodedata.category(character) in UNSEEN and character not in JOINERS

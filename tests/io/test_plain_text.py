@@ -1,0 +1,34 @@
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rankwise.io.plain_text import one_line, one_word, plain
+
+
+@pytest.mark.parametrize(
+    "text, shown",
+    [
+        ("plain 12", "plain 12"),
+        (
+            "日本 ünï 👩\u200d👧 \u0915\u094d\u200d\u0937",
+            "日本 ünï 👩\u200d👧 \u0915\u094d\u200d\u0937",
+        ),
+        ("\x1b[31mred", r"\x1b[31mred"),
+        ("a\x9b31m\x7f", r"a\x9b31m\x7f"),
+        ("a\tb\r\n", r"a\tb\r\n"),
+        ("\u202egnp.exe", r"\u202egnp.exe"),
+        ("\u2028\ud800", r"\u2028\ud800"),
+        ("[/b] it's", "[/b] it's"),
+    ],
+)
+def test_unseen_characters_are_written_out(text, shown):
+    assert plain(text) == shown
+
+
+@given(st.text())
+def test_texts_can_be_printed_and_keep_to_their_place(text):
+    plain(text).encode()
+    assert plain(plain(text)) == plain(text)
+    assert len(one_line(text).splitlines()) <= 1
+    assert len(one_word(text).split()) == 1
+    assert plain(text, keep="\n").count("\n") == text.count("\n")

@@ -1,0 +1,53 @@
+"""Reduced sets in 60 digits, written plainly: the kernel, the normal equations and their solution.
+
+Numbers are objects of decimal.Decimal, so NumPy adds and multiplies them without rounding that
+matters: K_RR may have a condition number of 1e20 and more.
+"""
+
+from decimal import Decimal, localcontext
+
+import numpy as np
+
+DIGITS = 60
+
+
+def exactly(values):
+    return np.vectorize(Decimal, otypes=[object])(np.asarray(values, dtype=float))
+
+
+def rounded(values):
+    """The nearest double precision numbers, as decimals."""
+    return exactly(values.astype(float))
+
+
+def rbf_in_decimals(X, Y, gamma):
+    """exp(−gamma‖x − y‖²) for all pairs of rows."""
+    with localcontext(prec=DIGITS):
+        X, Y, gamma = exactly(X), exactly(Y), Decimal(gamma)
+        squares = ((X[:, None, :] - Y[None]) ** 2).sum(axis=2)
+        return np.vectorize(lambda d: (-gamma * d).exp(), otypes=[object])(squares)
+
+
+def reduced_set_scores(K_MR, K_RR, K_new, y, alpha, ranks):
+    """K_new b, where b minimises the (pairwise, if `ranks`) squared loss + alpha bᵀK_RR b."""
+    with localcontext(prec=DIGITS):
+        m, y = len(K_MR), exactly(y)
+        centred = K_MR
+        if ranks:  # m (I − 11ᵀ/m) is the sum over pairs of (e_h − e_j)(e_h − e_j)ᵀ
+            centred = Decimal(m) * (K_MR - K_MR.sum(axis=0) / m)
+        b = solve(K_MR.T @ centred + Decimal(alpha) * K_RR, centred.T @ y)
+        return (K_new @ b).astype(float)
+
+
+def solve(A, b):
+    """Gaussian elimination with the largest pivot of each column."""
+    A, b, n = A.copy(), b.copy(), len(A)
+    for i in range(n):
+        pivot = i + int(np.argmax(np.abs(A[i:, i])))
+        A[[i, pivot]], b[[i, pivot]] = A[[pivot, i]], b[[pivot, i]]
+        factors = A[i + 1 :, i] / A[i, i]
+        A[i + 1 :, i:] -= factors[:, None] * A[i, i:]
+        b[i + 1 :] -= factors * b[i]
+    for i in range(n - 1, -1, -1):
+        b[i] = (b[i] - (A[i, i + 1 :] * b[i + 1 :]).sum()) / A[i, i]
+    return b
