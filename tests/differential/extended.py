@@ -8,7 +8,7 @@ Long = np.longdouble
 
 
 def long(values) -> np.ndarray:
-    return np.asarray(values, dtype=np.float64).astype(Long)
+    return np.asarray(values).astype(Long)
 
 
 def solve(A: np.ndarray, B: np.ndarray) -> np.ndarray:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -87,7 +87,7 @@ def independent(K: np.ndarray) -> np.ndarray:
     largest = np.diag(K).max(initial=0)
     while len(chosen) < len(K):
         pivot = int(np.argmax(np.diag(rest)))
-        if rest[pivot, pivot] <= 1e-17 * largest:
+        if rest[pivot, pivot] <= 1e-14 * largest:
             break
         chosen.append(pivot)
         rest = rest - np.outer(rest[:, pivot], rest[pivot]) / rest[pivot, pivot]
@@ -118,7 +118,7 @@ def random_learner(rng: np.random.Generator, data: Drawn, K: np.ndarray):
     options = {
         "loss": str(rng.choice(["magnitude", "unit", "relative"])),
         "ties": str(rng.choice(["keep", "drop"])),
-        "query_weight": str(rng.choice(["pairs", "queries"])),
+        "query_weight": str(rng.choice(["pairs", "queries", "size"])),
     }
     basis = None
     if data.m > 2 and not data.is_far and rng.random() < 0.25:
@@ -165,19 +165,45 @@ def check_learner(rng: np.random.Generator) -> Outcome:
         model.fit(X, data.y, qid=data.qid, sample_weight=data.weight)
         rows, everything = np.arange(data.m + 3), np.arange(data.m)
         expected = truth.scores(everything, rows, alpha)
-        outcome.scale, outcome.rounding = np.abs(expected).max(), rounding(data)
+        outcome.scale = np.abs(expected).max()
+        outcome.rounding = 100 * sensitivity(rng, truth, alpha, expected)
         outcome.compare("predict", model.predict(X_all), expected)
         if not isinstance(model, MPRank):
             check_holdouts(rng, model, truth, alpha, outcome)
     return outcome
 
 
-def rounding(data: Drawn) -> float:
-    """What an offset of X costs a linear model in double precision, as a share of its scores."""
-    if data.kernel["kernel"] != "linear":
-        return 0.0
-    spread = np.ptp(data.X, axis=0).max() or 1.0
-    return 1e3 * np.finfo(float).eps * np.abs(data.X).max() / spread
+def sensitivity(rng, truth: Truth, alpha: float, expected: np.ndarray) -> float:
+    """How much predictions and leave-one-out change if the input changes in its last digits.
+
+    No computation in double precision can be asked for more digits than that.
+    """
+    data, m = truth.data, truth.data.m
+    single = np.array([truth.without([i], alpha)[0] for i in range(m)])
+    largest = 0.0
+    for _ in range(3):
+        nearby = replace(
+            truth,
+            data=replace(data, X=nudged(rng, data.X), X_new=nudged(rng, data.X_new)),
+            K=nudged_kernel(rng, truth.K),
+        )
+        scores = nearby.scores(np.arange(m), np.arange(m + 3), alpha)
+        left_out = np.array([nearby.without([i], alpha)[0] for i in range(m)])
+        for found, true in ((scores, expected), (left_out, single)):
+            largest = max(largest, float(np.abs(found - true).max()))
+    return largest / float(np.abs(expected).max() or 1)
+
+
+def nudged(rng, values: np.ndarray) -> np.ndarray:
+    """The values in extended precision, each changed by up to half a unit of its last digit."""
+    noise = rng.uniform(-1, 1, size=values.shape).astype(Long)
+    return values.astype(Long) * (1 + np.finfo(float).eps / 2 * noise)
+
+
+def nudged_kernel(rng, K: np.ndarray) -> np.ndarray:
+    changed, m = nudged(rng, K), K.shape[1]
+    changed[:m] = (changed[:m] + changed[:m].T) / 2
+    return changed
 
 
 def check_holdouts(rng, model, truth: Truth, alpha: float, outcome: Outcome) -> None:
