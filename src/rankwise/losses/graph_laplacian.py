@@ -80,13 +80,13 @@ class GraphLaplacian(Laplacian):
         return self._factorised.R @ Y
 
     def factor_t(self, X: np.ndarray) -> np.ndarray:
-        return self._factorised.R.T @ X
+        return self._factorised.R.T @ _centred(X)
 
     def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
         return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        return self.L @ X
+        return self.L @ _centred(X)
 
     def rows_of(self, items: np.ndarray) -> np.ndarray:
         return np.flatnonzero(np.isin(self._factorised.component, self.component[items]))
@@ -96,8 +96,15 @@ class GraphLaplacian(Laplacian):
         return np.flatnonzero(np.isin(blocks, blocks[items]))
 
     def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        if not sparse.issparse(F):
+            F = _centred(F)
         G = F.T @ (self.L @ F)
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 
     def solve_factor(self, b: np.ndarray) -> np.ndarray:
         return self.factor_t(b) / self._factorised.squared_norm[:, None]
+
+
+def _centred(X: np.ndarray) -> np.ndarray:
+    """X without an offset of its columns, which L ignores but which would cost it digits."""
+    return X - X.mean(axis=0)
