@@ -168,6 +168,7 @@ class QuadraticProblem(HeldOut):
                 found = np.stack([solver.solve(alpha).w for alpha in alphas])
             except LostDigits:
                 return None
+            del solver  # and its matrix, before the next one is formed
             if solutions is None:
                 solutions = np.empty((*found.shape[:2], self.supervision.n_outputs))
             solutions[..., columns] = found

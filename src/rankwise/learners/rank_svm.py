@@ -88,10 +88,11 @@ class RankSVM(HingeRanker):
         two matrices (or of two rows); gamma=None is 1/n
     basis : None exact; int that many random basis items (reduced set); or an array of their rows
     solver : "bundle" (cutting planes, any loss), "newton" (squared hinge) or "auto"
-    tol : duality gap at which the bundle method stops, or gradient norm relative to that at
-        w = 0 at which Newton's method does. If alpha is so large that the objective falls by less
-        than a tenth of its value at w = 0, the gap must fall to 10·tol of that decrease, so that
-        a large alpha shortens the weights and never empties the model
+    tol : a fit stops when the duality gap, which bounds objective − minimum, is at most tol; the
+        squared hinge stops when also the gradient norm is at most tol of that at w = 0. A fit that
+        stops before warns, whatever the reason. If alpha is so large that the objective falls by
+        less than a tenth of its value at w = 0, the gap must fall to 10·tol of that decrease, so
+        that a large alpha shortens the weights and never empties the model
     max_iter : most iterations; a fit that needs more warns with the gap it reached
     warm_start : start from the last solution, for instance along decreasing alpha
     random_state : draws the basis

@@ -18,7 +18,7 @@ class ScoreRisk(Risk):
     """
 
     def __init__(self, y: np.ndarray, queries: Queries):
-        self.n_items = len(y)
+        self.n_items, self.queries = len(y), queries
         self._scores = ScoreRanks(y, queries)
         pairs = self._scores.pairs
         if not pairs.any():
@@ -75,7 +75,9 @@ class ScoreSquaredHinge(ScoreRisk):
         bent = curvature(p)
         tilt = 2.0 * weight * tilt
         value = p @ (0.5 * bent + tilt) + self._weighted_sum(c)
-        return Evaluation(max(0.0, float(value)), bent + tilt, curvature)
+        return Evaluation(
+            max(0.0, float(value)), bent + tilt, curvature, lambda: 2.0 * weight * degree
+        )
 
 
 class PreferenceRisk(Risk):
@@ -83,13 +85,18 @@ class PreferenceRisk(Risk):
 
     def __init__(self, supervision: ComparedItems):
         preferences = supervision.preferences
-        self.n_items = supervision.n_items
+        self.n_items, self.queries = supervision.n_items, supervision.queries
         self._winner, self._loser = preferences.winner, preferences.loser
         self._weight = preferences.weight / preferences.weight.sum()
 
     def _differences(self, v: np.ndarray) -> np.ndarray:
         """M v: one difference for each preference, M being the signed incidence matrix (l, m)."""
         return v[self._winner] - v[self._loser]
+
+    def _degrees(self, values: np.ndarray) -> np.ndarray:
+        """The sum of values over the preferences that an item takes part in."""
+        won = np.bincount(self._winner, values, minlength=self.n_items)
+        return won + np.bincount(self._loser, values, minlength=self.n_items)
 
     def _to_items(self, values: np.ndarray) -> np.ndarray:
         """Mᵀ values: the winner of a preference gains its value, the loser loses it."""
@@ -118,4 +125,6 @@ class PreferenceSquaredHinge(PreferenceRisk):
             return self._to_items(active * self._differences(v))
 
         gradient = self._to_items(-2.0 * self._weight * slack)
-        return Evaluation(float(self._weight @ slack**2), gradient, curvature)
+        return Evaluation(
+            float(self._weight @ slack**2), gradient, curvature, lambda: self._degrees(active)
+        )

@@ -15,6 +15,7 @@ from scipy.linalg import LinAlgError, lapack
 
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.block_cholesky import cholesky_in_place
+from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
 from rankwise.numerics.tiles import mirror_upper
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.spectral import blur_of, refuse_overflow
@@ -50,11 +51,11 @@ class CholeskySolver(Solver):
                 self._A = np.ascontiguousarray(self._A)
             self._diagonal = np.diagonal(self._A).copy()
             self._largest = largest_eigenvalue(self._A)
-        refuse_overflow(self._largest, self._target)
+        refuse_overflow(np.array(self._largest), self._target)
         self._is_factor = False
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
-        if alpha < blur_of(float(self._largest)):
+        if alpha < blur_of(self._largest):
             raise LostDigits
         if self._is_factor:
             mirror_upper(self._A)
@@ -66,24 +67,3 @@ class CholeskySolver(Solver):
             raise LostDigits from error
         solution, _ = lapack.dpotrs(factor.T, self._target, lower=0)
         return Solution(solution if self._laplacian is None else self._laplacian.factor(solution))
-
-
-def largest_eigenvalue(A: np.ndarray) -> np.ndarray:
-    """The largest eigenvalue of a semi-definite A by power iterations, O(m²); a lower bound.
-
-    It starts from the column with the largest diagonal entry, and is within a factor of about 2
-    after three steps unless many eigenvalues are close to the largest.
-    """
-    if not len(A):
-        return np.zeros(())
-    first = int(np.diagonal(A).argmax())
-    largest, v = A[first, first], A[first]
-    for _ in range(3):
-        size = np.abs(v).max()
-        if not 0 < size < np.inf:
-            return np.asarray(size)
-        v = v / size
-        v = v / np.linalg.norm(v)
-        image = A @ v
-        largest, v = max(largest, v @ image), image
-    return np.asarray(largest)
