@@ -17,6 +17,7 @@ from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
 from rankwise.losses.losses_by_name import hinge_risks, is_smooth
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.numerics.products import Products
+from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
 from rankwise.supervision.supervision import refuse_no_preference
@@ -56,7 +57,8 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
         if self.basis is not None:
             layout = Layout.of(blocks, cluster)
             reduced = gather_reduced_space(self, cluster, blocks, layout)
-        inputs = (None, self.precisions) if reduced is None else (reduced.map, np.float64)
+        types = self.precisions(Kernel.of(self))
+        inputs = (None, types) if reduced is None else (reduced.map, np.float64)
         parts = cluster.persist(blocks, Prepared.of, self.loss, *inputs)
         facts, weights, widths = cluster.reduce(parts, Prepared.report, (joined, added, joined))
         layout = Layout(facts)
