@@ -150,7 +150,14 @@ def warn_unless_converged(solution: Solution, model, stacklevel: int = 3) -> Non
         return
     interrupted = solution.status == INTERRUPTED
     reason = "was interrupted" if interrupted else "did not converge"
-    advice = "" if interrupted else ": increase max_iter or tol, or scale X"
+    advice = (
+        ""
+        if interrupted
+        else (
+            ": increase max_iter or tol, or standardise the features of X, for example with "
+            "sklearn.preprocessing.StandardScaler"
+        )
+    )
     warnings.warn(
         f"{type(model).__name__} {reason} after {solution.n_iter} iterations, with objective "
         f"{solution.objective:.6g} within {solution.gap:.3g} of the minimum (tol={model.tol:g}); "

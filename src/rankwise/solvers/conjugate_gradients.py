@@ -67,26 +67,32 @@ def conjugate_steps(system: System) -> Iterator[Step]:
 
 
 class NormalEquations:
-    """H x = right with H = Φᵀ C Φ + ridge·I, without a preconditioner.
+    """H x = right with H = Φᵀ C Φ + ridge·I.
 
     `scores(x)` is Φ x, and `bend(x, Φ x)` is H x, which takes one product with C and one with Φᵀ.
-    `image` is Φ times the last direction.
+    `precondition` multiplies a residual r by an approximate inverse of H, and `energy` is the
+    product of the result with r. `image` is Φ times the last direction.
     """
 
     noise = 0.0
 
     def __init__(
-        self, scores: Callable, bend: Callable, right: np.ndarray, start: np.ndarray | None = None
+        self,
+        scores: Callable,
+        bend: Callable,
+        right: np.ndarray,
+        start: np.ndarray | None = None,
+        precondition: Callable[[np.ndarray], np.ndarray] | None = None,
     ):
-        self._scores, self._bend = scores, bend
+        self._scores, self._bend, self._precondition = scores, bend, precondition
         self.x, self.residual = np.zeros_like(right), right.copy()
-        self.squared_norm = float(right @ right)
+        self._measure()
         if start is not None:
             self.curvature((start,))
             self.advance(1.0, (start,))
 
     def descent(self) -> tuple[Vector, float]:
-        return (self.residual,), self.squared_norm
+        return (self._z,), self.energy
 
     def curvature(self, direction: Vector) -> float:
         self.image = self._scores(direction[0])
@@ -96,7 +102,14 @@ class NormalEquations:
     def advance(self, size: float, direction: Vector) -> None:
         self.x += size * direction[0]
         self.residual -= size * self._bent
-        self.squared_norm = float(self.residual @ self.residual)
+        self._measure()
+
+    def _measure(self) -> None:
+        self._z = self.residual
+        self.squared_norm = self.energy = float(self.residual @ self.residual)
+        if self._precondition is not None:
+            self._z = self._precondition(self.residual)
+            self.energy = float(self.residual @ self._z)
 
 
 class ConjugateGradientSolver(Solver):
