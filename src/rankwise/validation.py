@@ -12,8 +12,63 @@ from sklearn.utils.validation import check_array, validate_data
 from rankwise.numerics.threads import run
 
 
+def refuse_masked(values, name: str) -> None:
+    """Refuse a masked array with a masked entry: any conversion would lose the mask silently."""
+    if isinstance(values, np.ma.MaskedArray) and np.ma.is_masked(values):
+        place = tuple(int(i) for i in np.argwhere(np.ma.getmaskarray(values))[0])
+        raise ValueError(
+            f"{name} is a masked array, whose mask would be lost: the first masked entry is at "
+            f"{_place(place)}. Fill it with .filled(value), or leave the row out."
+        )
+
+
+def refuse_unreal(values, name: str) -> None:
+    """Refuse what a conversion to float64 would change silently: masks, dates, complex numbers."""
+    refuse_masked(values, name)
+    if isinstance(values, np.ma.MaskedArray | np.ndarray) or sparse.issparse(values):
+        kinds: list[tuple[str, str]] = [(values.dtype.kind, name)]
+    elif hasattr(values, "columns") and hasattr(values, "dtypes"):
+        _refuse_repeated(values.columns, name)
+        kinds = [(_kind(kind), f"{name}[{column!r}]") for column, kind in _column_types(values)]
+    else:
+        kinds = [(_kind(getattr(values, "dtype", None)), name)]
+    for kind, where in kinds:
+        if kind in "mM":
+            raise ValueError(
+                f"{where} holds dates or durations: convert them to numbers, for instance days "
+                "since the first of them."
+            )
+        if kind == "c":
+            raise ValueError(f"Complex data not supported: {where} must hold real numbers.")
+
+
+def _kind(dtype) -> str:
+    """The letter of NumPy's types; "M" for the dates of pandas and polars."""
+    if any(word in str(dtype).lower() for word in ("date", "time", "duration")):
+        return "M"
+    return getattr(dtype, "kind", "O")
+
+
+def _column_types(frame) -> list[tuple]:
+    types = frame.dtypes
+    return list(zip(frame.columns, types.values() if isinstance(types, dict) else types))
+
+
+def _refuse_repeated(columns, name: str) -> None:
+    seen: set = set()
+    for column in columns:
+        if column in seen:
+            raise ValueError(f"{name} has two columns called {column!r}: rename one of them.")
+        seen.add(column)
+
+
+def _place(place: tuple[int, ...]) -> str:
+    return ", ".join(f"{axis} {i}" for axis, i in zip(("row", "column", "output"), place))
+
+
 def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = True):
     """X as a finite float array or CSR matrix with the features seen in training."""
+    refuse_unreal(X, "X")
     X = validate_data(
         estimator,
         X,
@@ -73,16 +128,18 @@ def check_scores(y, n_items: int) -> np.ndarray:
         raise ValueError(
             "requires y to be passed, but the target y is None: give scores y or preferences."
         )
-    array = check_array(
-        y, ensure_2d=False, allow_nd=True, dtype=None, ensure_all_finite=False, input_name="y"
-    )
+    refuse_unreal(y, "y")
+    try:
+        array = check_array(
+            y, ensure_2d=False, allow_nd=True, dtype=None, ensure_all_finite=False, input_name="y"
+        )
+    except TypeError as error:  # a single value
+        raise ValueError(f"y must have shape (m,) or (m, k): {error}") from error
     if array.dtype.kind in "OSU":
         try:
             array = array.astype(np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError("y must hold numbers (real scores, higher is better).") from error
-    if array.dtype.kind == "c":
-        raise ValueError("Complex data not supported: y must hold real scores.")
     if array.ndim not in (1, 2):
         raise ValueError(f"y must have shape (m,) or (m, k), got {array.shape}.")
     if len(array) != n_items:
@@ -96,11 +153,12 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
     """Item weights as a float array (m,), or None for equal weights."""
     if sample_weight is None:
         return None
+    refuse_unreal(sample_weight, "sample_weight")
     if isinstance(sample_weight, numbers.Real):
         weight = np.full(n_items, float(sample_weight))
     else:
         try:
-            weight = np.asarray(sample_weight, dtype=np.float64)
+            weight = np.array(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"sample_weight must hold numbers, one an item: {error}.") from error
     if weight.shape != (n_items,):
@@ -132,6 +190,7 @@ def check_choice(name: str, value, options) -> None:
 
 def check_index(index, n_items: int, name: str = "index", repeats: bool = False) -> np.ndarray:
     """Row numbers of the training items, distinct unless `repeats`; a boolean mask is accepted."""
+    refuse_masked(index, name)
     array = np.asarray(index)
     if array.dtype == bool:
         if array.shape != (n_items,):
@@ -155,6 +214,7 @@ def check_index(index, n_items: int, name: str = "index", repeats: bool = False)
 
 def check_pairs(pairs, n_items: int) -> np.ndarray:
     """(p, 2) row numbers of two different items each."""
+    refuse_masked(pairs, "pairs")
     pairs = np.asarray(pairs)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or pairs.dtype.kind not in "iu":
         raise ValueError(f"pairs must be an integer array (p, 2), got shape {pairs.shape}.")
@@ -172,6 +232,7 @@ def check_alphas(
     alphas, name: str = "alphas", each: str = "alpha", *, zero: bool = False
 ) -> np.ndarray:
     """A grid of positive numbers, or not negative ones, as a float array (a,)."""
+    refuse_unreal(alphas, name)
     try:
         grid = np.atleast_1d(np.asarray(alphas, dtype=float))
     except (TypeError, ValueError) as error:

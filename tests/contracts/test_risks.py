@@ -6,6 +6,7 @@ import pytest
 from rankwise import Preferences
 from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks
+from rankwise.losses.query_weights import QUERY_WEIGHTS
 from tests.problems import compared, scored
 
 RNG = np.random.default_rng(1)
@@ -20,6 +21,10 @@ def members():
         yield f"{loss} of scores", hinge_risks(loss, scored(Y, QID))[0]
         statements = Preferences.from_scores(Y, QID)
         yield f"{loss} of preferences", hinge_risks(loss, compared(statements, M, QID))[0]
+        for name in QUERY_WEIGHTS:
+            told = scored(Y, QID, WEIGHT), compared(statements, M, QID, WEIGHT)
+            for kind, items in zip(("scores", "preferences"), told):
+                yield f"{loss} of weighted {kind}, {name}", hinge_risks(loss, items, name)[0]
     told = scored(Y, QID, WEIGHT)
     for power in (1, 2):
         for epsilon in (0.0, 0.3):

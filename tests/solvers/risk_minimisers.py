@@ -25,6 +25,7 @@ class Interrupting:
     """A risk during whose k-th evaluation the user presses Ctrl-C."""
 
     offers = frozenset({"gradient", "curvature"})
+    queries = None
 
     def __init__(self, risk, k):
         self.risk, self.left, self.n_items = risk, k, risk.n_items

@@ -20,7 +20,13 @@ from sklearn.utils.validation import check_array
 from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems
-from rankwise.validation import check_scores, check_weights, refuse_non_finite
+from rankwise.validation import (
+    check_scores,
+    check_weights,
+    refuse_masked,
+    refuse_non_finite,
+    refuse_unreal,
+)
 
 FRAMES = (dd.DataFrame, dd.Series)
 
@@ -115,6 +121,7 @@ def _cut_like(values: Any, name: str, X: Any) -> Any:
                 f"{name} must be a Dask collection or a list of partitions like X, because the "
                 "sizes of the partitions of X are not known."
             )
+        refuse_masked(values, name)
         values = np.asarray(values)
         values = da.from_array(values, chunks=(-1,) * values.ndim)
     if is_known and not np.isnan(values.chunks[0]).any():
@@ -183,6 +190,7 @@ def stacked(parts: list) -> Any:
 
 def check_rows(X: Any, dtype: Any = np.float64) -> Matrix:
     """X of one partition, checked as rankwise.validation.check_items does."""
+    refuse_unreal(X, "X")
     X = check_array(X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False)
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()

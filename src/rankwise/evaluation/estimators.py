@@ -16,6 +16,7 @@ from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
 from rankwise.supervision.queries import Queries
+from rankwise.validation import refuse_unreal
 
 
 def check_estimator(estimator: BaseEstimator) -> None:
@@ -48,6 +49,7 @@ def has_closed_form(estimator: BaseEstimator) -> bool:
 
 def as_items(estimator: BaseEstimator, X: ArrayLike) -> ArrayLike:
     """X in a form from which rows, and columns of a precomputed kernel, can be selected."""
+    refuse_unreal(X, "X")
     if sparse.issparse(X):
         return cast(sparse.spmatrix, X).tocsr()
     is_list = not (hasattr(X, "shape") or hasattr(X, "__dataframe__"))

@@ -17,6 +17,7 @@ from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
+from rankwise.validation import refuse_unreal
 
 REFITS = 10
 """The number of folds if each of them costs a refit."""
@@ -27,6 +28,7 @@ def checked_scores(y: ArrayLike, qid: ArrayLike | None) -> tuple[np.ndarray, Que
 
     Two different strings are accepted as classes; the second in alphabetical order is positive.
     """
+    refuse_unreal(y, "y")
     y = np.asarray(y)
     if y.dtype.kind in "OSU" and len(classes := np.unique(y.astype(str))) == 2:
         y = y.astype(str) == classes[1]

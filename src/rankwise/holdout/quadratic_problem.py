@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -14,23 +15,48 @@ from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
-from rankwise.solvers.cholesky import CholeskySolver, LostDigits
+from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.solver import CONVERGED
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
-from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, build_space
-from rankwise.supervision.supervision import Supervision
+from rankwise.spaces.space import (
+    Features,
+    ItemMatrix,
+    LinearSpace,
+    ReducedSpace,
+    Space,
+    build_space,
+)
+from rankwise.supervision.supervision import ComparedItems, Supervision
 
 SOLVERS = {
-    "auto": "cg for sparse linear data too large to decompose; else cholesky for one alpha with a "
-    "kernel matrix, and spectral for paths, hold-outs and features",
+    "auto": "cg for sparse linear data if it converges in the time of a decomposition; else "
+    "cholesky for one alpha with a kernel matrix, and spectral for paths, hold-outs and features",
     "cholesky": "one Cholesky factorisation for each alpha; hold-outs decompose",
     "spectral": "one symmetric eigendecomposition for all alphas; exact",
     "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
 }
 DECOMPOSABLE = 3000
-"""Sparse data with more items and more features than this go to conjugate gradients."""
+"""Sparse data with more items and more features than this are not decomposed automatically."""
+ACCURACY = 1e-10
+"""The relative error of the coefficients at which automatic conjugate gradients stop."""
+FEWEST = 100
+"""Conjugate gradients are worth a try if a decomposition takes the time of so many iterations."""
+
+
+def affordable_iterations(X: Matrix, supervision: Supervision) -> int:
+    """How many iterations of conjugate gradients take the time of a decomposition; 0 if X is dense.
+
+    The constants are seconds on one ordinary core: for each n³ of a symmetric eigendecomposition,
+    for each number of a sparse product, and for each iteration besides its products.
+    """
+    if isinstance(X, np.ndarray):
+        return 0
+    pairs = len(supervision.preferences) if isinstance(supervision, ComparedItems) else 0
+    iteration = 2e-9 * (2 * X.nnz + 2 * pairs + X.shape[0]) + 5e-5
+    return int(2e-10 * min(X.shape) ** 3 / (iteration * supervision.n_outputs))
 
 
 def choose_solver(solver: str, X: Matrix, kernel: Kernel, basis: Basis) -> str:
@@ -53,7 +79,8 @@ class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
     Nothing is computed before it is needed. A single alpha with a kernel matrix takes one Cholesky
-    factorisation in place, after which the kernel matrix is gone. The first longer path or
+    factorisation in place, after which the kernel matrix is gone. Paths of a reduced set take sums
+    over blocks of items, and only hold-outs need the map of all items. The first longer path or
     hold-out builds the space (again) and decomposes it, once for each group of outputs that share
     a Laplacian.
     """
@@ -77,6 +104,10 @@ class QuadraticProblem(HeldOut):
         self.n_iter = 1
         self.solver = choose_solver(solver, X, kernel, basis)
         self.uses_cg = self.solver == "cg"
+        self._accuracy = np.inf if solver == "cg" else ACCURACY
+        self._affordable = 0
+        if self.solver == "auto" and kernel.is_linear and basis is None:
+            self._affordable = affordable_iterations(X, supervision)
 
     @cached_property
     def space(self) -> Space:
@@ -101,7 +132,10 @@ class QuadraticProblem(HeldOut):
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
         """compute(part) for each group of outputs, joined along the last axis."""
-        results = [(columns, compute(part)) for columns, part in self.parts]
+        return self._joined([(columns, compute(part)) for columns, part in self.parts])
+
+    def _joined(self, results: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """Results of each group of outputs, joined along the last axis."""
         if len(results) == 1:
             return results[0][1]
         out = np.empty((*results[0][1].shape[:-1], self.supervision.n_outputs))
@@ -110,10 +144,20 @@ class QuadraticProblem(HeldOut):
         return out
 
     def path(self, alphas: Alphas) -> np.ndarray:
-        """(a, d, k) coefficients of the model for every alpha."""
-        if self.uses_cg:
-            return self._cg_path(self.space.matrix, self.supervision, alphas)
-        solutions = self._cholesky_path(alphas) if self._factorises(alphas) else None
+        """(a, d, k) coefficients of the model for every alpha.
+
+        Conjugate gradients that are not asked for may take the time of a decomposition; if they
+        have not converged by then, the problem is decomposed after all.
+        """
+        if self.uses_cg or (self._affordable >= FEWEST and "parts" not in vars(self)):
+            weights = self._cg_path(Features(self.X), self.supervision, alphas)
+            if weights is not None:
+                return weights
+        solutions = None
+        if self._factorises(alphas):
+            solutions = self._cholesky_path(alphas)
+        elif self.basis is not None and "parts" not in vars(self):
+            solutions = self._joined([(c, sums.path(alphas)) for c, sums in self._sums])
         if solutions is None:
             solutions = self.by_output(lambda part: part.spectrum.path(alphas))
         return np.stack([self.space.to_model(solution) for solution in solutions])
@@ -123,6 +167,20 @@ class QuadraticProblem(HeldOut):
         if self.solver != "auto":
             return self.solver == "cholesky"
         return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+
+    @cached_property
+    def _sums(self) -> list[tuple[np.ndarray, NormalEquations]]:
+        """The normal equations of a reduced set, one group of outputs each.
+
+        Blocks of items are summed; the map of all items is never there as a whole.
+        """
+        assert isinstance(self.space, ReducedSpace)
+        sums = []
+        for columns in self.loss.output_groups(self.supervision):
+            quadratic = self.loss.quadratic(self.supervision.select_outputs(columns))
+            equations = quadratic.laplacian.gram(self.space.rows, quadratic.target)
+            sums.append((columns, NormalEquations(*equations)))
+        return sums
 
     def _cholesky_path(self, alphas: Alphas) -> np.ndarray | None:
         """(a, r, k) coefficients of `space.matrix`, or None if some alpha is too small for it."""
@@ -139,29 +197,35 @@ class QuadraticProblem(HeldOut):
                 found = np.stack([solver.solve(alpha).w for alpha in alphas])
             except LostDigits:
                 return None
+            del solver  # and its matrix, before the next one is formed
             if solutions is None:
                 solutions = np.empty((*found.shape[:2], self.supervision.n_outputs))
             solutions[..., columns] = found
         return solutions
 
-    def _cg_path(self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas) -> np.ndarray:
-        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger."""
-        groups = self.loss.output_groups(supervision)
-        weights: np.ndarray | None = None
-        for columns in groups:
+    def _cg_path(
+        self, matrix: ItemMatrix, supervision: Supervision, alphas: Alphas
+    ) -> np.ndarray | None:
+        """(a, n, k) weights by conjugate gradients, each alpha started from the next larger.
+
+        None if they did not become accurate, unless the problem `uses_cg` in any case.
+        """
+        limits: dict[str, Any] = {"accuracy": self._accuracy, "has_alternative": not self.uses_cg}
+        weights = np.empty((len(alphas), self.X.shape[1], supervision.n_outputs))
+        left, most = self._affordable, 0
+        for columns in self.loss.output_groups(supervision):
             quadratic = self.loss.quadratic(supervision.select_outputs(columns))
-            solver = ConjugateGradientSolver(
-                matrix, quadratic, tol=self.tol, max_iter=self.max_iter
-            )
+            solver = ConjugateGradientSolver(matrix, quadratic, tol=self.tol, **limits)
             start: np.ndarray | None = None
             for i in np.argsort(-np.asarray(alphas), kind="stable"):
+                solver.max_iter = self.max_iter if self.uses_cg else min(self.max_iter, left)
                 solution = solver.solve(alphas[i], start=start)
-                start = solution.w
-                if weights is None:
-                    weights = np.empty((len(alphas), len(start), supervision.n_outputs))
-                weights[i][:, columns] = start
-                self.n_iter = max(self.n_iter, solution.n_iter)
-        assert weights is not None
+                is_accurate = solution.status == CONVERGED and solution.error <= self._accuracy
+                if not (is_accurate or self.uses_cg):
+                    return None
+                start = weights[i][:, columns] = solution.w
+                left, most = left - solution.n_iter, max(most, solution.n_iter)
+        self.n_iter = max(self.n_iter, most)
         return weights
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
@@ -169,7 +233,22 @@ class QuadraticProblem(HeldOut):
             return self.by_output(lambda part: part.without(items, alphas))
         staying = np.setdiff1d(np.arange(self.n_items), items)
         path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
+        assert path is not None
         return np.stack([np.asarray(self.X[items] @ w) for w in path])
+
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        if not self.uses_cg:
+            return self.by_output(lambda part: part.without_statements(statements, alphas))
+        preferences, rest = self.split_statements(statements)
+        if not rest.pair_weights().any():
+            return np.zeros((len(alphas), len(statements), 1))
+        path = self._cg_path(Features(self.X), rest, alphas)
+        assert path is not None
+        winner, loser = preferences.winner[statements], preferences.loser[statements]
+        return np.stack([np.asarray((self.X[winner] - self.X[loser]) @ w) for w in path])
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        return self.by_output(lambda part: part.leave_preferences_out(alphas))
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         if self.uses_cg:
@@ -223,4 +302,5 @@ class QuadraticProblem(HeldOut):
 
     def __getstate__(self) -> dict[str, object]:
         """Without the decomposition, which any later hold-out computes again."""
-        return {name: value for name, value in vars(self).items() if name not in ("space", "parts")}
+        computed = ("space", "parts", "_sums")
+        return {name: value for name, value in vars(self).items() if name not in computed}

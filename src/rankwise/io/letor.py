@@ -24,7 +24,7 @@ from rankwise.io.source import BYTE_ORDER_MARK, COMPRESSIONS, Readable, Source, 
 from rankwise.io.tables import split_words
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import run
-from rankwise.validation import check_scores, refuse_non_finite
+from rankwise.validation import check_scores, refuse_non_finite, refuse_unreal
 
 PART_BYTES = 1 << 22
 """A file is cut into parts of this size, at line ends, and threads parse the parts."""
@@ -256,6 +256,7 @@ def write_letor(
     comments : (m,) text, each of one line
     zero_based : number the features from 0 instead of 1
     """
+    refuse_unreal(X, "X")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)
     refuse_non_finite(X, "X")
     y = check_scores(y, X.shape[0])

@@ -16,7 +16,7 @@ from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_positive, check_scores, check_weights
+from rankwise.validation import check_positive, check_scores, check_weights, refuse_unreal
 
 
 class RankBoost(Ranker):
@@ -79,7 +79,8 @@ class RankBoost(Ranker):
         self._check_parameters()
         X = self._check_features(X, reset=True)
         m = X.shape[0]
-        y = check_scores(y if y is None else column_or_1d(y, warn=True), m)
+        y = check_scores(y, m)
+        y = column_or_1d(y, warn=True)
         queries = Queries.from_labels(qid, m)
         weight = check_weights(sample_weight, m)
         self._has_queries = qid is not None
@@ -99,6 +100,7 @@ class RankBoost(Ranker):
         pairs = PairDistribution(y, queries, weight)
         self.rankers_, self.weights_ = boost(X, pairs, rounds, self.learning_rate)
         self.n_rounds_ = len(self.weights_)
+        self._remember_parameters()
         return self
 
     def _check_parameters(self) -> None:
@@ -114,6 +116,7 @@ class RankBoost(Ranker):
 
     def _check_features(self, X: Any, *, reset: bool) -> np.ndarray:
         options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
+        refuse_unreal(X, "X")
         X = validate_data(self, X, reset=reset, **options)
         if sparse.issparse(X):
             m, n = X.shape

@@ -25,8 +25,8 @@ class SVRank(MagnitudeRanker):
     kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable;
         gamma=None is 1/n
     basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    tol : norm 1, duality gap relative to the objective of h = 0; norm 2, gradient norm relative to
-        that at h = 0
+    tol : duality gap relative to the objective of h = 0, and with norm 2 also the gradient norm
+        relative to that at h = 0
     max_iter : most iterations; a fit that needs more warns with the gap it reached
     random_state : draws the basis
 
@@ -61,7 +61,8 @@ class SVRank(MagnitudeRanker):
         """
         self._check_parameters()
         check_positive("epsilon", self.epsilon, zero=True)
-        X = check_items(self, X, reset=True)
-        self._keep(X, *self._supervise(X.shape[0], y, qid, sample_weight), qid is not None)
+        items = check_items(self, X, reset=True)
+        self._keep(items, *self._supervise(items.shape[0], y, qid, sample_weight), qid is not None)
+        self._guard(items, X)
         self._fit_residuals(self.epsilon)
         return self

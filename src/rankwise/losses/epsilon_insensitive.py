@@ -30,7 +30,8 @@ def residual_risk(
 class ResidualRisk(Risk):
     def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray, epsilon: float):
         self.n_items = len(y)
-        self._y, self._queries, self._weight = y, queries, weight
+        self._y, self._weight = y, weight
+        self._queries = self.queries = queries
         self._epsilon = float(epsilon)
         self._share = 2.0 / pair_normaliser(queries, weight)
 
@@ -74,4 +75,9 @@ class SquaredResiduals(ResidualRisk):
 
         pull = laplacian(e) - epsilon * tilt
         value = e @ pull - epsilon * (e @ tilt - epsilon * (weight @ below))
-        return Evaluation(max(self._share * float(value), 0.0), 2.0 * self._share * pull, curvature)
+        return Evaluation(
+            max(self._share * float(value), 0.0),
+            2.0 * self._share * pull,
+            curvature,
+            lambda: 2.0 * self._share * weight * degree,
+        )

@@ -5,31 +5,51 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.losses.margin_window import ScoreRanks
+from rankwise.losses.query_weights import QUERIES, QueryWeighting
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
 
+KINK = 1e-10
+"""The hinge loss ignores pairs that miss their margin by less than this.
+
+Minimisers lie on kinks, where many pairs have exactly their margin. Rounding must not decide which
+of them count, or the order of the rows would decide which planes a solver sees. A plane without
+such a pair still bounds the risk from below, and its value is less by no more than this.
+"""
+
 
 class ScoreRisk(Risk):
-    """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j.
+    """Weighted mean of the loss over the pairs y_h > y_j of all queries.
 
-    The mean divides by `total_weight`, the number of those queries. The risk of several sets of
-    queries is therefore the mean of their risks, weighted by `total_weight`.
+    `weighting` and the item weights say how much a pair weighs (rankwise.losses.query_weights). By
+    default it is the mean, over the queries that have a pair, of the mean over their pairs. The
+    mean divides by `total_weight`, so that the risk of several sets of queries is the mean of
+    their risks, weighted by `total_weight`. Without item weights, evaluations count in integers.
     """
 
-    def __init__(self, y: np.ndarray, queries: Queries):
-        self.n_items = len(y)
-        self._scores = ScoreRanks(y, queries)
+    def __init__(
+        self,
+        y: np.ndarray,
+        queries: Queries,
+        weight: np.ndarray | None = None,
+        weighting: QueryWeighting = QUERIES,
+    ):
+        self.n_items, self.queries = len(y), queries
+        self._scores = ScoreRanks(y, queries, weight)
         pairs = self._scores.pairs
         if not pairs.any():
             raise NoPreference(
                 "y holds no single preference: within every query all items (n_samples = "
-                f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
-                "learn an order from."
+                f"{len(y)}, {len(queries)} queries) have the same score or no weight, so there is "
+                "nothing to learn an order from."
             )
-        self.total_weight = float(np.count_nonzero(pairs))
-        weight = np.where(pairs > 0, 1.0 / (self.total_weight * np.maximum(pairs, 1.0)), 0.0)
-        self._weight = weight[0] if len(queries) == 1 else weight[queries.codes]
+        scale = weighting.scale(np.bincount(queries.codes, weight), pairs)
+        self.total_weight = float(scale @ pairs)
+        scale = scale / self.total_weight
+        self._weight = scale[0] if len(queries) == 1 else scale[queries.codes]
+        if weight is not None:
+            self._weight = self._weight * weight
 
     def _weighted_sum(self, counts: np.ndarray) -> float:
         if np.ndim(self._weight):
@@ -48,7 +68,7 @@ class ScoreHinge(ScoreRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         p = self._centred(p)
-        c, d = self._scores.window(p).counts()
+        c, d = self._scores.window(p, 1.0 - KINK).counts()
         gradient = self._weight * (c - d)  # equation 8
         value = gradient @ p + self._weighted_sum(c)  # equation 7
         return Evaluation(max(0.0, float(value)), gradient)
@@ -57,7 +77,8 @@ class ScoreHinge(ScoreRisk):
 class ScoreSquaredHinge(ScoreRisk):
     """Σ (1 − (p_h − p_j))² over the pairs in the margin = pᵀLp + 2 pᵀ(c − d) + Σ c, by query.
 
-    L is the Laplacian of the graph of those pairs: L v = (c + d) v − sums of v over rivals.
+    L is the Laplacian of the graph of those pairs: L v = (c + d) v − sums of v over rivals. With
+    item weights, c, d and the sums are weighted, and so is every row.
     """
 
     name = "the squared hinge loss"
@@ -75,21 +96,38 @@ class ScoreSquaredHinge(ScoreRisk):
         bent = curvature(p)
         tilt = 2.0 * weight * tilt
         value = p @ (0.5 * bent + tilt) + self._weighted_sum(c)
-        return Evaluation(max(0.0, float(value)), bent + tilt, curvature)
+        return Evaluation(
+            max(0.0, float(value)), bent + tilt, curvature, lambda: 2.0 * weight * degree
+        )
 
 
 class PreferenceRisk(Risk):
-    """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes."""
+    """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes.
 
-    def __init__(self, supervision: ComparedItems):
-        preferences = supervision.preferences
-        self.n_items = supervision.n_items
+    The weights are those of ScoreRisk, times the weight of each preference. A tie is half a win
+    for either item.
+    """
+
+    def __init__(self, supervision: ComparedItems, weighting: QueryWeighting = QUERIES):
+        supervision = supervision.with_halved_ties()
+        preferences, queries = supervision.preferences, supervision.queries
+        self.n_items, self.queries = supervision.n_items, queries
         self._winner, self._loser = preferences.winner, preferences.loser
-        self._weight = preferences.weight / preferences.weight.sum()
+        weight = supervision.pair_weights()
+        if not weight.any():
+            raise NoPreference("preferences hold no single preference with a positive weight.")
+        query = queries.codes[self._winner]
+        weight = weighting.of_pairs(queries, supervision.weight, query, weight / weight.max())
+        self._weight = weight / weight.sum()
 
     def _differences(self, v: np.ndarray) -> np.ndarray:
         """M v: one difference for each preference, M being the signed incidence matrix (l, m)."""
         return v[self._winner] - v[self._loser]
+
+    def _degrees(self, values: np.ndarray) -> np.ndarray:
+        """The sum of values over the preferences that an item takes part in."""
+        won = np.bincount(self._winner, values, minlength=self.n_items)
+        return won + np.bincount(self._loser, values, minlength=self.n_items)
 
     def _to_items(self, values: np.ndarray) -> np.ndarray:
         """Mᵀ values: the winner of a preference gains its value, the loser loses it."""
@@ -101,9 +139,9 @@ class PreferenceHinge(PreferenceRisk):
     name = "the hinge loss"
 
     def at(self, p: np.ndarray) -> Evaluation:
-        slack = np.maximum(0.0, 1.0 - self._differences(p))
-        gradient = self._to_items(-self._weight * (slack > 0))
-        return Evaluation(float(self._weight @ slack), gradient)
+        slack = 1.0 - self._differences(p)
+        weight = np.where(slack > KINK, self._weight, 0.0)
+        return Evaluation(float(weight @ slack), self._to_items(-weight))
 
 
 class PreferenceSquaredHinge(PreferenceRisk):
@@ -118,4 +156,6 @@ class PreferenceSquaredHinge(PreferenceRisk):
             return self._to_items(active * self._differences(v))
 
         gradient = self._to_items(-2.0 * self._weight * slack)
-        return Evaluation(float(self._weight @ slack**2), gradient, curvature)
+        return Evaluation(
+            float(self._weight @ slack**2), gradient, curvature, lambda: self._degrees(active)
+        )

@@ -6,17 +6,19 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.validation import refuse_non_finite
+from rankwise.validation import refuse_non_finite, refuse_unreal
 
 
 def real_array(values: ArrayLike, name: str) -> np.ndarray:
     """Real numbers as float64; nan and infinity are kept for the caller to judge."""
     try:
+        refuse_unreal(values, name)
         array = np.asarray(values)
-        if array.dtype.kind == "c":
-            raise TypeError("complex numbers")
+        refuse_unreal(array, name)
         return array.astype(np.float64, order="C", copy=False)
     except (TypeError, ValueError) as error:
+        if str(error).startswith((name, "Complex")):
+            raise
         reason = str(error).rstrip(".")
         raise ValueError(f"{name} must hold real numbers: {reason}.") from error
 

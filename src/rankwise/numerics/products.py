@@ -20,7 +20,7 @@ from rankwise.numerics.threads import run
 MAX_BLOCKS = 16
 BLOCK_ENTRIES = 100_000
 
-_Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
+Csr = tuple[np.ndarray, np.ndarray, np.ndarray]
 """data, indices, indptr of a CSR matrix."""
 
 
@@ -53,14 +53,12 @@ class Products:
 
 class _SparseRows:
     def __init__(self, X: sparse.csr_array):
-        self._arrays: _Csr = (X.data, X.indices, X.indptr)
-        self._shape, self._nnz = X.shape, X.nnz
+        self._arrays: Csr = (X.data, X.indices, X.indptr)
+        self._shape = X.shape
 
     def block_bounds(self) -> list[int]:
         """Row numbers that cut the matrix into blocks with the same number of entries."""
-        m, n = self._shape
-        cuts = np.linspace(0, self._nnz, _n_blocks(self._nnz, n) + 1)[1:-1]
-        return [0, *np.searchsorted(self._arrays[2], cuts).tolist(), m]
+        return [0, *(high for _, high in row_bounds(self._arrays[2], self._shape[1]))]
 
     def scores(self, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
         _multiply_rows(self._arrays, low, high, w, out)
@@ -108,13 +106,19 @@ class _Operator:
         return np.asarray(self._phi.T @ g)
 
 
+def row_bounds(indptr: np.ndarray, n: int) -> list[tuple[int, int]]:
+    """First and last row of blocks of a CSR matrix that have about the same number of entries."""
+    cuts = np.linspace(0, indptr[-1], _n_blocks(int(indptr[-1]), n) + 1)[1:-1]
+    return list(pairwise([0, *np.searchsorted(indptr, cuts).tolist(), len(indptr) - 1]))
+
+
 def _n_blocks(n_entries: int, n_columns: int) -> int:
     """The number of blocks; small if the partial sums of Φᵀ g, one per block, would be long."""
     return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
 
 
 @njit(cache=True, nogil=True)
-def _multiply_rows(X: _Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
+def _multiply_rows(X: Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
     data, indices, indptr = X
     for row in range(low, high):
         total = 0.0
@@ -124,7 +128,7 @@ def _multiply_rows(X: _Csr, low: int, high: int, w: np.ndarray, out: np.ndarray)
 
 
 @njit(cache=True, nogil=True)
-def _add_rows(X: _Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
+def _add_rows(X: Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
     data, indices, indptr = X
     total = np.zeros(n)
     for row in range(low, high):

@@ -29,8 +29,6 @@ from rankwise.solvers.solver import (
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
-GAIN_SHARE = 10.0
-"""A gap of tol suffices if at least J(0)/GAIN_SHARE is gained; else it falls with the gain."""
 
 
 class BundleSolver(Solver):
@@ -73,12 +71,12 @@ class BundleSolver(Solver):
                     n_iter += 1  # lines 5-7
                     target, model_minimum = self._planes.minimise(alpha)  # line 8
                     bound = max(bound, model_minimum, best.objective - proven)
-                    enough = tol * _share(best, origin, alpha)
+                    enough = tol * origin.share(best, alpha)
                     if min(best.objective - bound, proven) > enough:  # lines 9-11
                         best, candidate = self._search(best, target, bound, alpha, n_iter)
                         proven = np.inf
                     gap = max(min(best.objective - bound, proven), 0.0)  # line 12
-                    status = CONVERGED if gap <= tol * _share(best, origin, alpha) else MAX_ITER
+                    status = CONVERGED if gap <= tol * origin.share(best, alpha) else MAX_ITER
                     progress.record(best.objective, gap, gap)
             except KeyboardInterrupt:
                 status = INTERRUPTED
@@ -172,13 +170,3 @@ class GradientMemory:
         for (step, change), share in zip(pairs, reversed(shares)):
             result += (share - (change @ result) / (step @ change)) * step
         return result
-
-
-def _share(best: Iterate, origin: Origin, alpha: float) -> float:
-    """1 if at least J(0)/GAIN_SHARE is gained, else that many times the share of J(0) gained.
-
-    J(0) − min J ≥ alpha‖w*‖², which tells the gain where J(0) − J has lost its digits.
-    """
-    whole = origin.risk.value
-    gained = max(whole - best.objective, alpha * float(best.w @ best.w))
-    return min(1.0, GAIN_SHARE * gained / whole) if gained > 0 else 0.0

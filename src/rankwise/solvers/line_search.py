@@ -9,8 +9,12 @@ import numpy as np
 from rankwise.losses.risk import Evaluation, Risk
 
 EPSILON = float(np.finfo(float).eps)
+ROUNDING = 1e-12
+"""Differences of J below this share of J may be rounding errors."""
 PATIENCE = 4
 """So many times more points are allowed while none is better than the origin."""
+GAIN_SHARE = 10.0
+"""A gap of tol suffices if at least J(0)/GAIN_SHARE is gained; else it falls with the gain."""
 SMALL_GAIN = 1e-6
 """If less than this share of J(0) can be gained, differences of J lose too many digits."""
 
@@ -48,6 +52,15 @@ class Origin:
         is nearly the minimiser: solvers start there and trust gradients, not differences of J.
         """
         return self.most_gain(alpha) < SMALL_GAIN * self.risk.value
+
+    def share(self, best: Iterate, alpha: float) -> float:
+        """1 if at least J(0)/GAIN_SHARE is gained, else that many times the share of J(0) gained.
+
+        J(0) − min J ≥ alpha‖w*‖², which tells the gain where J(0) − J has lost its digits.
+        """
+        whole = self.risk.value
+        gained = max(whole - best.objective, alpha * float(best.w @ best.w))
+        return min(1.0, GAIN_SHARE * gained / whole) if gained > 0 else 0.0
 
     def line_minimum(self, alpha: float) -> np.ndarray:
         """The minimiser of the tangent of R at 0, plus alpha‖w‖²."""
@@ -97,11 +110,13 @@ class Ray:
         turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
         bound, less its rounding error, also certifies the end: no point of the ray is better by
         more than `accuracy`. A search that has found no decrease yet may go on for longer. A trial
-        whose slope is below `flat` of the first is taken at once.
+        whose slope is below `flat` of the first is taken at once, unless J rises there by more than
+        a rounding error.
         """
         left = origin = self.at(0.0)
         trial = self.at(1.0)
-        if abs(trial.slope) <= flat * abs(left.slope) and trial.objective < left.objective:
+        no_rise = trial.objective <= (1 + ROUNDING) * left.objective
+        if abs(trial.slope) <= flat * abs(left.slope) and no_rise:
             return trial, trial
         right, points = trial, 1
         while right.slope < 0 and points < max_points:

@@ -16,6 +16,7 @@ from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.conjugate_gradients import NormalEquations, conjugate_steps
 from rankwise.solvers.line_search import Iterate, Origin, Ray
+from rankwise.solvers.preconditioner import Preconditioning
 from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
@@ -43,6 +44,7 @@ class NewtonSolver(Solver):
     def __init__(self, phi: Matrix, risk: Risk):
         self.check(risk)
         self._products = Products(phi)
+        self._preconditioning = Preconditioning(phi, risk)
         self._risk = risk
 
     def solve(
@@ -54,45 +56,47 @@ class NewtonSolver(Solver):
         max_iter: int = 1000,
         verbose: int = 0,
     ) -> Solution:
-        """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖, from `start` (zero if None).
+        """Minimise until ‖∇J‖ ≤ tol ‖∇J(0)‖ and gap ≤ tol J(0), from `start` (zero if None).
 
         J is 2·alpha strongly convex and never negative, so the gap is at most ‖∇J‖²/(4 alpha), and
-        at most J.
+        at most J. If less than a tenth of J(0) is gained, the gap must fall to 10·tol of the gain.
+        The solution is not called converged if rounding errors end the iterations before.
         """
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
             m, n = self._products.shape
             point = Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
             gradient = self._gradient(point, alpha)
             reference = float(np.linalg.norm(gradient))
-            target = tol * reference
             origin = Origin(point.risk, gradient)
-            n_iter = 0
+            status, n_iter = MAX_ITER, 0
             if origin.is_nearly_best(alpha):
                 start, n_iter = origin.line_minimum(alpha), 1
             if start is not None:
                 point = Iterate.at(start, self._products.scores(start), self._risk, alpha)
                 gradient = self._gradient(point, alpha)
-            progress = Progress("newton", target, verbose)
-            status = MAX_ITER
+            progress = Progress("newton", tol * reference, verbose)
             try:
                 while True:
                     norm = float(np.linalg.norm(gradient))
                     gap = min(norm**2 / (4 * alpha), point.objective)
                     progress.record(point.objective, gap, norm)
-                    if norm <= target:
+                    enough = tol * origin.risk.value * origin.share(point, alpha)
+                    if norm <= tol * reference and gap <= enough:
                         status = CONVERGED
                     if status == CONVERGED or n_iter == max_iter:
                         break
-                    forcing = max(min(0.5, np.sqrt(norm / reference)), 0.5 * target / norm)
+                    to_go = min(tol * reference / norm, float(np.sqrt(enough / gap)))
+                    forcing = max(min(0.5, np.sqrt(norm / reference)), 0.5 * to_go)
                     direction, d_p = self._newton_direction(point, gradient, alpha, forcing)
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, direction, d_p)
                     predicted = -0.5 * float(gradient @ direction)
                     found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT)
-                    if not found.objective < point.objective:
+                    new = ray.iterate(found)
+                    gradient = self._gradient(new, alpha)
+                    if new.objective >= point.objective and np.linalg.norm(gradient) >= norm:
                         break
-                    point = ray.iterate(found)
-                    gradient = self._gradient(point, alpha)
+                    point = new
             except KeyboardInterrupt:
                 status = INTERRUPTED
             return Solution(point.w, status, point.objective, gap, n_iter, progress.history())
@@ -105,16 +109,20 @@ class NewtonSolver(Solver):
     def _newton_direction(
         self, point: Iterate, gradient: np.ndarray, alpha: float, forcing: float
     ) -> tuple[np.ndarray, np.ndarray]:
-        """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, and Φd, which needs no product of its own."""
+        """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, also in the norm of the preconditioner, and Φd, which
+        needs no product of its own."""
         curvature, pullback = point.risk.curvature, self._products.pullback
         assert curvature is not None
         system = NormalEquations(
-            self._products.scores, lambda d, p: pullback(curvature(p)) + 2 * alpha * d, -gradient
+            self._products.scores,
+            lambda d, p: pullback(curvature(p)) + 2 * alpha * d,
+            -gradient,
+            precondition=self._preconditioning.at(point.risk, alpha),
         )
         d_p = np.zeros(self._products.shape[0])
-        goal = forcing**2 * system.squared_norm
+        energy, squared_norm = forcing**2 * system.energy, forcing**2 * system.squared_norm
         for step in islice(conjugate_steps(system), MAX_CG):
             d_p += step.size * system.image
-            if system.squared_norm <= goal:
+            if system.energy <= energy and system.squared_norm <= squared_norm:
                 break
         return system.x, d_p

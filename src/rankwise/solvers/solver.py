@@ -21,6 +21,8 @@ class Solution:
     ``w`` holds the coefficients. ``status`` is "converged", "max_iter" or "interrupted".
     ``history`` holds one objective, one gap and the seconds since the start for each iteration.
     Solvers in closed form do not evaluate the objective: theirs is None, with a gap of 0.
+    ``error`` is the estimated norm of the error of ``w`` relative to that of ``w``, where a solver
+    estimates it.
     """
 
     w: np.ndarray
@@ -29,6 +31,7 @@ class Solution:
     gap: float = 0.0
     n_iter: int = 1
     history: dict[str, np.ndarray] = field(default_factory=dict)
+    error: float = 0.0
 
 
 class Solver(ABC):

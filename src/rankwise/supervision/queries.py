@@ -7,10 +7,15 @@ docs/glossary.md has all symbols.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from numbers import Integral
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise.validation import refuse_masked
+
+WHOLE = 2.0**53
+"""Whole numbers below this are exact as floats."""
 Labels = ArrayLike | None
 """One label per item, of any type; None for a single query."""
 
@@ -38,6 +43,7 @@ class Queries:
         """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items."""
         if qid is None:
             return cls(np.zeros(n_items, dtype=np.intp), np.array([0]))
+        refuse_masked(qid, "qid")
         array = _labels(qid)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
@@ -46,6 +52,7 @@ class Queries:
                 f"qid must hold one label per item: expected shape ({n_items},), got {array.shape}."
             )
         _refuse_missing(array)
+        _refuse_merged(array)
         return cls(*_factorize(array))
 
     @property
@@ -88,10 +95,26 @@ def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -
 def _labels(qid: Labels) -> np.ndarray:
     """An array of the labels; a list of numbers and strings keeps both, which NumPy would not."""
     array = np.asarray(qid)
-    if not isinstance(qid, list | tuple) or array.ndim != 1 or array.dtype.kind not in "US":
+    if not isinstance(qid, list | tuple) or array.ndim != 1:
         return array
-    mixed = not all(isinstance(label, str | bytes) for label in qid)
-    return np.asarray(qid, dtype=object) if mixed else array
+    if array.dtype.kind in "US":
+        changed = not all(isinstance(label, str | bytes) for label in qid)
+    else:
+        changed = array.dtype.kind == "f" and any(isinstance(label, Integral) for label in qid)
+    return np.asarray(qid, dtype=object) if changed else array
+
+
+def _refuse_merged(array: np.ndarray) -> None:
+    """Refuse floats from 2**53 on, where different whole numbers are the same float."""
+    if array.dtype.kind != "f":
+        return
+    large = ~(np.abs(array) < WHOLE)
+    if large.any():
+        row = int(np.argmax(large))
+        raise ValueError(
+            f"qid of item {row} is the float {array[row]!r}: from 2**53 on, different whole "
+            "numbers are the same float. Give the labels as integers or text."
+        )
 
 
 def _refuse_missing(array: np.ndarray) -> None:

@@ -11,7 +11,7 @@ from typing import TypeVar, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, refuse_masked
 
 SIGNS = {"general": 0, "symmetric": 1, "reciprocal": -1}
 LARGEST_LABEL = 1e140
@@ -146,6 +146,7 @@ def check_labels(
 def _check_values(Y: ArrayLike | None) -> np.ndarray:
     if Y is None:
         raise ValueError("requires y to be passed, but the target Y is None.")
+    refuse_masked(Y, "Y")
     Y = np.asarray(Y)
     if Y.dtype.kind not in "biuf":
         raise ValueError(f"Y must hold real numbers, got dtype {Y.dtype}.")
@@ -164,6 +165,7 @@ def _check_values(Y: ArrayLike | None) -> np.ndarray:
 
 def check_edges(edges: ArrayLike, shape: Shape) -> np.ndarray:
     """(q, 2) integers: the row node and the column node of each edge."""
+    refuse_masked(edges, "edges")
     edges = np.asarray(edges)
     if edges.ndim != 2 or edges.shape[1] != 2:
         raise ValueError(f"edges must have shape (q, 2), row and column node; got {edges.shape}.")
