@@ -20,6 +20,7 @@ from rankwise.model_selection.preference_folds import (
 )
 from rankwise.model_selection.scoring import highest_score, score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
+from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_items
 
@@ -72,7 +73,7 @@ class RankSVMCV(HingeRanker):
         it labels the statements (l,) instead, for example by their judge.
         """
         self._check_parameters()
-        X = check_items(self, X, reset=True, dtype=self.precisions)
+        X = check_items(self, X, reset=True, dtype=self.precisions(Kernel.of(self)))
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
         risks = self._risks(supervision)
