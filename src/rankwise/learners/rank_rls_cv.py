@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -62,6 +63,7 @@ class RankRLSCV(PairwiseLeastSquares):
     coef_ or dual_coef_, basis_index_ : of the model refitted on everything with alpha_
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     alphas: Sequence[float] | np.ndarray | None = None
     _: KW_ONLY
     cv: Splits = "auto"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -61,6 +61,7 @@ class RankSVMCV(HingeRanker):
         and those of RankSVM, of the model refitted on everything with alpha_
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     alphas: Sequence[float] | np.ndarray | None = None
     _: KW_ONLY
     cv: Splits = 5
