@@ -7,6 +7,7 @@ int64. Scores are finite floats, checked by the caller.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -41,26 +42,46 @@ def descending_within(values: np.ndarray, queries: Queries) -> np.ndarray:
     Queries of equal size are the rows of a matrix that NumPy sorts at once, which is several times
     faster than one sort of all items. If almost all sizes differ, all items are sorted together.
     """
-    sizes = np.unique(queries.sizes)
-    if len(queries) == 1 or 8 * len(sizes) > len(queries):
+    if not _has_few_sizes(queries):
         return sorted_within(-values, queries)
-    out = np.empty(len(values), dtype=queries.order.dtype)
-    for size in sizes:
+    return _by_rows(_order_rows, values, queries, queries.order.dtype)
+
+
+def values_descending(values: np.ndarray, queries: Queries) -> np.ndarray:
+    """The values themselves in that order."""
+    if not _has_few_sizes(queries):
+        return values[sorted_within(-values, queries)]
+    return _by_rows(_value_rows, values, queries, values.dtype)
+
+
+def _has_few_sizes(queries: Queries) -> bool:
+    return len(queries) > 1 and 8 * len(np.unique(queries.sizes)) <= len(queries)
+
+
+def _by_rows(
+    sort: Callable[..., None], values: np.ndarray, queries: Queries, dtype: np.dtype
+) -> np.ndarray:
+    out = np.empty(len(values), dtype=dtype)
+    for size in np.unique(queries.sizes):
         first = queries.starts[:-1][queries.sizes == size]
-        run([partial(_sort_rows, values, queries.order, rows, size, out) for rows in _parts(first)])
+        parts = [part for part in np.array_split(first, 4) if len(part)]
+        run([partial(sort, values, queries.order, part, size, out) for part in parts])
     return out
 
 
-def _parts(first: np.ndarray) -> list[np.ndarray]:
-    return [part for part in np.array_split(first, 4) if len(part)]
-
-
-def _sort_rows(
+def _order_rows(
     values: np.ndarray, order: np.ndarray, first: np.ndarray, size: int, out: np.ndarray
 ) -> None:
     places = first[:, None] + np.arange(size)
     items = order[places]
     out[places] = np.take_along_axis(items, np.argsort(-values[items], axis=1), axis=1)
+
+
+def _value_rows(
+    values: np.ndarray, order: np.ndarray, first: np.ndarray, size: int, out: np.ndarray
+) -> None:
+    places = first[:, None] + np.arange(size)
+    out[places] = np.sort(values[order[places]], axis=1)[:, ::-1]
 
 
 def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
@@ -206,9 +227,7 @@ def _count_graded(s: np.ndarray, level: np.ndarray, n_levels: int, counts: np.nd
         for i in range(start, stop):
             seen[level[i]] += 1
         start = stop
-    tied_y = 0
-    for count in seen:
-        tied_y += count * (count - 1) // 2
+    tied_y = int(np.sum(seen * (seen - 1) // 2))
     counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
 
 

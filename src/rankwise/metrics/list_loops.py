@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from rankwise.losses.pair_counts import descending_within
+from rankwise.losses.pair_counts import descending_within, values_descending
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
@@ -64,7 +64,8 @@ def discounted_gains(
         reached, ideal = _in_blocks(_top_loop, Lists(*in_order, queries.starts), (discount,)).T
         return reached, ideal
     reached, _ = over_queries(_gain_loop, s, gains, queries, discount).T
-    ideal, _ = over_queries(_gain_loop, gains, gains, queries, discount).T
+    best = values_descending(gains, queries)
+    ideal, _ = _in_blocks(_gain_loop, Lists(best, best, queries.starts), (discount,)).T
     return reached, ideal
 
 
