@@ -103,8 +103,8 @@ def smallest_pivot(operator: np.ndarray) -> float:
 
 
 def _in_lanes(columns: int) -> int:
-    """The number of columns, rounded up to whole vector registers."""
-    return -(-columns // LANES) * LANES
+    """The number of columns, rounded up to whole vector registers unless there is only one."""
+    return 1 if columns == 1 else -(-columns // LANES) * LANES
 
 
 def _solve_blocks(
@@ -139,11 +139,13 @@ def _solve_blocks(
     def task(low: int, high: int) -> None:
         if isinstance(F, np.ndarray) and F.flags.c_contiguous:
             rows = np.empty((3, most, r))
-            _leave_out_of_features(F, V, rows, arranged, systems, (low, high), out, safe)
+            _leave_blocks_of_features_out(F, V, rows, arranged, systems, (low, high), out, safe)
             return
         for block in range(low, high):
             P = np.ascontiguousarray(F[blocks[block]] @ V)
-            _leave_out(P, np.empty_like(P), arranged, systems, (block, block + 1), out, safe)
+            _leave_blocks_of_rows_out(
+                P, np.empty_like(P), arranged, systems, (block, block + 1), out, safe
+            )
 
     with one_blas_thread():
         over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
@@ -151,7 +153,7 @@ def _solve_blocks(
 
 
 @njit(cache=True, nogil=True)
-def _leave_out_of_features(
+def _leave_blocks_of_features_out(
     F: np.ndarray,
     V: np.ndarray,
     buffers: np.ndarray,
@@ -173,12 +175,12 @@ def _leave_out_of_features(
         for i in range(count):
             rows[i] = F[items[starts[low] + i]]
         np.dot(rows, V, P)
-        _leave_out(P, B, blocks, systems, (low, stop), out, safe)
+        _leave_blocks_of_rows_out(P, B, blocks, systems, (low, stop), out, safe)
         low = stop
 
 
 @njit(cache=True, nogil=True)
-def _leave_out(
+def _leave_blocks_of_rows_out(
     P: np.ndarray,
     B: np.ndarray,
     blocks: Blocks,
@@ -199,7 +201,10 @@ def _leave_out(
         B_U, P_U, u = B[start - first : stop - first], P[start - first : stop - first], stop - start
         B_t = np.ascontiguousarray(B_U.T)
         by_items = u <= r
-        T = _by_items(B_U, D) if by_items else _by_features(np.dot(B_t, B_U), root)
+        if not by_items:
+            T = _by_features(np.dot(B_t, B_U), root)
+        else:
+            T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U * root[:, 0])
         size = min(u, r)
         safe[block] = _cholesky(T, size, lanes, smallest)
         if not safe[block]:
@@ -236,6 +241,21 @@ def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
                 np.dot(products[:filled], D, packed[place : place + filled])
                 place += filled
                 filled = 0
+    packed[:u] += 1.0
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def _at_one_alpha(half: np.ndarray) -> np.ndarray:
+    """I − B_U D B_Uᵀ for a single column D, from half = B_U D^½; packed in the same way."""
+    u = len(half)
+    product = np.dot(half, half.T)
+    packed = np.empty((u * (u + 1) // 2, 1))
+    place = 0
+    for d in range(u):
+        for i in range(u - d):
+            packed[place, 0] = -product[i, i + d]
+            place += 1
     packed[:u] += 1.0
     return packed
 
