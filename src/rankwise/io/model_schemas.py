@@ -56,6 +56,7 @@ class Estimator(Schema):
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         attributes = vars(value)
+        attributes = {**attributes, **attributes.get("_fitted", {})}
         written = {*inspect.signature(type(value)).parameters, *self.model}
         for name in self.training:
             if training_data or attributes.get(self.kept_with.get(name, "")) is not None:
@@ -75,21 +76,28 @@ class Estimator(Schema):
         # An older file may lack arguments that the constructor has today.
         defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
         absent = dict.fromkeys((*self.training, *self.caches))
-        return _with_attributes(cls, **{**defaults, **absent, **state})
+        attributes = {**defaults, **absent, **state}
+        if hasattr(cls, "fitted_parameters"):
+            attributes["_fitted"] = {name: attributes[name] for name in parameters}
+        return _with_attributes(cls, **attributes)
 
 
 @dataclass(frozen=True)
 class Part(Schema):
-    """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`."""
+    """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`.
+
+    Older files may lack the fields in `optional`.
+    """
 
     fields: tuple[str, ...]
     make: Callable[..., Any] | None = None
+    optional: tuple[str, ...] = ()
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         return {name: getattr(value, name) for name in self.fields}
 
     def build(self, state: dict[str, Any]) -> Any:
-        if state.keys() != set(self.fields):
+        if not {*self.fields} - {*self.optional} <= state.keys() <= {*self.fields}:
             raise ValueError(f"{self.name} must have exactly {', '.join(self.fields)}")
         if self.make is not None:
             return self.make(self.imported(), **state)
@@ -136,7 +144,7 @@ _MAP = (
 )
 _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")
-_PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items")
+_PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items", "tie")
 _NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
@@ -150,7 +158,12 @@ _MODELS = (
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
-    Estimator("rankwise:MPRank", (*_SHAPE, "_moments", "_told"), caches=("_problem",), **_STREAM),
+    Estimator(
+        "rankwise:MPRank",
+        (*_SHAPE, "_moments", "_told"),
+        caches=("_problem", "_stream"),
+        **_STREAM,
+    ),
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
     Estimator("rankwise:RankBoost", ("_has_queries",)),
@@ -167,7 +180,7 @@ _MODELS = (
 # Attributes of models, and splitters, which keep their constructor arguments as estimators do.
 _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
-    Part("rankwise:Preferences", _PREFERENCES),
+    Part("rankwise:Preferences", _PREFERENCES, optional=("tie",)),
     Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
     Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),

@@ -104,10 +104,12 @@ class ScoreSquaredHinge(ScoreRisk):
 class PreferenceRisk(Risk):
     """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes.
 
-    The weights are those of ScoreRisk, times the weight of each preference.
+    The weights are those of ScoreRisk, times the weight of each preference. A tie is half a win
+    for either item.
     """
 
     def __init__(self, supervision: ComparedItems, weighting: QueryWeighting = QUERIES):
+        supervision = supervision.with_halved_ties()
         preferences, queries = supervision.preferences, supervision.queries
         self.n_items, self.queries = supervision.n_items, queries
         self._winner, self._loser = preferences.winner, preferences.loser

@@ -73,7 +73,8 @@ class PairLoss(QuadraticLoss):
         preferences, queries = supervision.preferences, supervision.queries
         query, u = queries.codes[preferences.winner], supervision.pair_weights()
         weight = self.weighting.of_pairs(queries, supervision.weight, query, u)
-        return StatementCosts(u, *self._costs(preferences.magnitude, weight))
+        squared, pull = self._costs(preferences.magnitude, weight)
+        return StatementCosts(u, squared, np.where(preferences.tie, 0.0, pull))
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         """Statements about one pair leave together, by updates of low rank."""
@@ -277,6 +278,11 @@ class MagnitudeLoss(TieFreeLoss):
         scale = self.weighting.scale(V, pair_totals(weight[queries.order], queries.starts))
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.Y))
+
+    def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
+        if not self.keep_ties:
+            supervision = supervision.without_tie_weights()
+        return super()._statement_costs(supervision)
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         if not self.keep_ties or not isinstance(supervision, ScoredItems):
