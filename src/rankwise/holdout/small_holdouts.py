@@ -19,7 +19,7 @@ from rankwise.holdout.pair_systems import (
     solve_constrained,
     solve_pairs,
 )
-from rankwise.holdout.tie_free import TieFreeQuery
+from rankwise.holdout.tie_free import LARGE_ALPHA, TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
@@ -179,7 +179,8 @@ class SmallHoldouts:
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
         smallest = LEVERAGE if spectrum.cancels else 0.0
-        if rule.centred:
+        keeps_digits = alpha <= LARGE_ALPHA * spectrum.eigenvalues.max(initial=0.0)
+        if rule.centred and keeps_digits:
             laplacian = problem.quadratic.laplacian
             assert isinstance(laplacian, ScoreLaplacian)
             return judge_pairs(RowSystem(M, M, Y, e), 1.0 / laplacian.row_scale, Y, smallest)
