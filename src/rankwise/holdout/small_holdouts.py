@@ -45,7 +45,8 @@ class SmallHoldouts:
     """Hold-outs of u ≤ 2 items from one problem, by the rule of the loss, for several alphas.
 
     FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
-    one matrix for each kind of hold-out. Several queries: the same for each query's posterior.
+    the same, and one system for each pair of classes. Several queries: the same for each query's
+    posterior.
     Without a rule, and if items of several queries leave together: one refit each, whose
     decomposition serves all alphas.
     """
