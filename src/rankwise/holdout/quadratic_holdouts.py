@@ -26,9 +26,10 @@ from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
 from rankwise.holdout.statement_holdouts import StatementHoldouts
+from rankwise.holdout.tie_free import TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
-from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss
+from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
 from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.supervision.supervision import Supervision
@@ -54,9 +55,18 @@ class QuadraticHoldouts(HeldOut):
         self.offset = offset
         self.quadratic = loss.quadratic(supervision)
         self.rule = loss.holdout_rule(supervision)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The decomposition, when it is first needed."""
         centre = self.rule.centre if isinstance(self.rule, FreeRows) else None
-        solver = SpectralSolver(matrix, self.quadratic, offset=offset, centre=centre)
-        self.spectrum: Spectrum = solver.spectrum
+        solver = SpectralSolver(self.matrix, self.quadratic, offset=self.offset, centre=centre)
+        return solver.spectrum
+
+    @cached_property
+    def tie_free(self) -> TieFreeQuery | None:
+        """Hold-outs of one or two items of a query without tied pairs; None for other rules."""
+        return TieFreeQuery(self, self.rule) if isinstance(self.rule, TieFreeRows) else None
 
     @property
     def n_outputs(self) -> int:

@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.pairwise_loo import pairwise_loo_costs
 from rankwise.holdout.quadratic_problem import QuadraticProblem
+from rankwise.learners.fit_memory import own
 from rankwise.learners.magnitude_ranker import MagnitudeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.losses.pair_losses import MagnitudeLoss
@@ -106,8 +107,11 @@ class MPRank(MagnitudeRanker):
         A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
         """
         self._check_parameters()
-        X = check_items(self, X, reset=True)
-        self._keep(X, *self._supervise(X.shape[0], y, qid, sample_weight), qid is not None)
+        items = check_items(self, X, reset=True)
+        if not self._by_features and not Kernel(self.kernel).is_precomputed:
+            items = own(items, X)
+        self._keep(items, *self._supervise(items.shape[0], y, qid, sample_weight), qid is not None)
+        self._guard(items, X)
         self._problem = self._moments = self._space = self._stream = None
         self._told = self._stream_settings()
         if self.norm == 1:
@@ -118,15 +122,20 @@ class MPRank(MagnitudeRanker):
             self._fit_closed()
         return self
 
+    @property
+    def _by_features(self) -> bool:
+        """Whether a model is weights of features, and no kernel expansion over all items."""
+        return Kernel(self.kernel).is_linear or self.basis is not None
+
     def _fit_closed(self) -> None:
-        problem = self._least_squares()
+        self._problem = problem = least_squares(self, self._X, self._items_seen())
         solution = problem.path([self._normaliser / (2 * self.C)])[0]
         self._set_model(problem.space, solution, self._single_output)
         self.n_iter_ = problem.n_iter
 
     def _fit_online(self, start=None) -> None:
         kernel, told = Kernel.of(self), self._items_seen()
-        by_features = kernel.is_linear or self.basis is not None
+        by_features = self._by_features
         source: FeatureRows | KernelRows
         if by_features:
             space = self._feature_space(self._X)
@@ -170,7 +179,7 @@ class MPRank(MagnitudeRanker):
         """
         self._check_parameters()
         first = not hasattr(self, "coef_") and not hasattr(self, "dual_coef_")
-        X = check_items(self, X, reset=first)
+        given, X = X, check_items(self, X, reset=first)
         y = check_scores(y, X.shape[0])
         Y = y.reshape(len(y), -1)
         if first:
@@ -179,9 +188,9 @@ class MPRank(MagnitudeRanker):
             self._told = self._stream_settings()
         self._check_stream(Y, y.ndim == 1)
         self._problem = None
-        if Kernel(self.kernel).is_linear or self.basis is not None:
+        if self._by_features:
             return self._accumulate(X, Y)
-        return self._grow(X, Y)
+        return self._grow(own(X, given), Y)
 
     def _stream_settings(self) -> tuple:
         """What must not change between the calls of a stream."""
@@ -213,10 +222,13 @@ class MPRank(MagnitudeRanker):
             stream, self._stream = self._stream, None
             if stream is None:
                 known = self.dual_coef_.reshape(-1, Y.shape[1]).copy()
-                stream = KernelStream(Kernel.of(self), self._X, self._supervision.Y, known)
+                stream = KernelStream(
+                    Kernel.of(self), self._training_items(), self._supervision.Y, known
+                )
             stream.add(X, Y)
             X, Y = stream.X, stream.Y
         m = len(Y)
+        self._X_checksum = None
         self._X, self._supervision = X, ScoredItems(Y, Queries.from_labels(None, m), np.ones(m))
         if stream is None or not self._settle(stream):
             self._fit_online(None if stream is None else stream.alpha)
@@ -240,7 +252,7 @@ class MPRank(MagnitudeRanker):
             features = X.shape[1] if self._space is None else self._space.map.rank
             self._moments = CentredMoments(features, Y.shape[1])
             if self._supervision is not None:
-                self._moments.add(self._features(self._X), self._supervision.Y)
+                self._moments.add(self._features(self._training_items()), self._supervision.Y)
         self._moments.add(self._features(X), Y)
         self._X = self._supervision = None
         W = self._moments.solve(self._moments.n_items / (2 * self.C))
@@ -255,7 +267,9 @@ class MPRank(MagnitudeRanker):
     def _least_squares(self) -> QuadraticProblem:
         """The problem as RankRLS has it: unordered pairs, divided by 2C/N."""
         if self._problem is None:
-            self._problem = least_squares(self, self._X, self._items_seen())
+            told = self._items_seen()
+            self._problem = least_squares(self.fitted_parameters, self._X, told)
+        self._refuse_edited(self._X)
         return self._problem
 
     def pairwise_loo(self, exact=True, *, retrain=False):
@@ -269,9 +283,10 @@ class MPRank(MagnitudeRanker):
         without the pair, with the factor 2C/(m − 2); they are regularised a little more weakly.
         """
         check_is_fitted(self)
-        if self.norm != 2:
+        if self.fitted_parameters.norm != 2:
             raise ValueError("pairwise_loo has a closed form for norm=2 only.")
-        costs = pairwise_loo_costs(self._least_squares(), [self.C], exact, retrain)[0]
+        C = check_positive("C", self.C)
+        costs = pairwise_loo_costs(self._least_squares(), [C], exact, retrain)[0]
         return float(costs[0]) if self._single_output else costs
 
 
