@@ -2,11 +2,23 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import piqp
 
 IDLE_LIMIT = 30
 """A plane is dropped after so many iterations in which it supported no minimiser."""
+
+
+class Plane(NamedTuple):
+    """R(Φw') ≥ offset + ⟨slope, w'⟩ for all w', found at w, where p = Φw and R(p) = exact."""
+
+    w: np.ndarray
+    p: np.ndarray
+    exact: float
+    slope: np.ndarray
+    offset: float
 
 
 class CuttingPlanes:
