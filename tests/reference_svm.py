@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from tests.reference import query_scale
+
 
 def pair_counts(y, p, qid=None):
     """c and d of equations 5 and 6 (Airola et al. 2011) by comparing all pairs: PairRSVM."""
@@ -30,6 +32,21 @@ def pair_list(y, qid=None):
     pairs_of_query = np.bincount(codes[winner], minlength=codes.max() + 1)
     weight = 1.0 / (pairs_of_query[codes[winner]] * np.count_nonzero(pairs_of_query))
     return winner, loser, weight
+
+
+def weighted_pairs(pairs, qid, item_weight, query_weight):
+    """(winner, loser, weight) of (h, j, weight of the statement) triples, as a weighted mean."""
+    v, qid = np.asarray(item_weight, dtype=float), np.asarray(qid)
+    winner, loser, weight = [], [], []
+    for label in np.unique(qid):
+        inside = [(h, j, u * v[h] * v[j]) for h, j, u in pairs if qid[h] == label]
+        c = query_scale(query_weight, v[qid == label].sum(), sum(u for _, _, u in inside))
+        for h, j, u in inside:
+            winner.append(h)
+            loser.append(j)
+            weight.append(c * u)
+    weight = np.array(weight)
+    return np.array(winner), np.array(loser), weight / weight.sum()
 
 
 def risk(p, winner, loser, weight, power=1):

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
-from rankwise import RLS, KernelMap, RankRLS, RankRLSCV, RankSVM
+from rankwise import RLS, KernelMap, Preferences, RankRLS, RankRLSCV, RankSVM
 from rankwise.holdout.protocol import HeldOut
 from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.losses.losses_by_name import hinge_risks
@@ -12,7 +12,7 @@ from rankwise.solvers.newton import NewtonSolver
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import build_space
 from rankwise.supervision.supervision import pairs_within
-from tests.problems import scored
+from tests.problems import compared, scored
 
 RNG = np.random.default_rng(4)
 M, ALPHAS = 12, [0.3, 5.0]
@@ -129,6 +129,67 @@ class TestEveryHeldOut:
         judged = held_out.judge_pairs([7.0, alpha])
         assert_allclose(judged.counted[1], counted)
         assert_allclose(judged.right[1], right)
+
+
+COMPARED = Preferences(
+    [0, 1, 2, 2, 4, 5, 6, 0, 7, 8, 1, 9], [2, 3, 4, 0, 6, 7, 8, 6, 9, 10, 5, 1], n_items=M
+)
+
+
+def compared_svm(kernel, basis=None):
+    space = build_space(X, kernel, basis, as_features=True)
+    risks = lambda supervision: hinge_risks("squared_hinge", supervision)  # noqa: E731
+    return RiskHoldouts(space, compared(COMPARED, M), risks, svm_path)
+
+
+def compared_rls(**options):
+    make = lambda alpha: RankRLS(alpha, **options)  # noqa: E731
+    return lambda: make(1.0).hold_outs(X, preferences=COMPARED), make
+
+
+# name: the hold-outs of preferences, and the model with a given alpha
+OF_PREFERENCES = {
+    "RankRLS": compared_rls(),
+    "RankRLS unit": compared_rls(loss="unit", query_weight="queries"),
+    "RankRLS rbf": compared_rls(**RBF),
+    "RankRLS cg": compared_rls(solver="cg", tol=1e-12),
+    "RankRLS reduced": compared_rls(basis=BASIS, **RBF),
+    "RankSVM": (lambda: compared_svm(Kernel("linear")), lambda alpha: RankSVM(alpha, **SVM)),
+    "RankSVM reduced": (
+        lambda: compared_svm(Kernel("rbf", 0.3), BASIS),
+        lambda alpha: RankSVM(alpha, basis=BASIS, **RBF, **SVM),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", OF_PREFERENCES)
+class TestEveryHeldOutOfPreferences:
+    def expected(self, name, statements):
+        kept = COMPARED.subset(np.setdiff1d(np.arange(len(COMPARED)), statements))
+        scores = [
+            OF_PREFERENCES[name][1](alpha).fit(X, preferences=kept).predict(X) for alpha in ALPHAS
+        ]
+        winner, loser = COMPARED.winner[statements], COMPARED.loser[statements]
+        return np.stack([(f[winner] - f[loser])[:, None] for f in scores])
+
+    def test_without_statements(self, name):
+        held_out: HeldOut = OF_PREFERENCES[name][0]()
+        for statements in (np.array([3]), np.array([1, 5, 6]), np.arange(2, 11)):
+            found = held_out.without_statements(statements, ALPHAS)
+            assert_allclose(found, self.expected(name, statements), atol=1e-6)
+
+    def test_leave_preferences_out(self, name):
+        held_out: HeldOut = OF_PREFERENCES[name][0]()
+        found = held_out.leave_preferences_out(ALPHAS)
+        assert_allclose(found, HeldOut.leave_preferences_out(held_out, ALPHAS), atol=1e-7)
+        assert_allclose(found[:, [0, 3]], self.expected(name, np.array([0, 3])), atol=1e-6)
+
+    def test_scores_have_no_statements(self, name):
+        scores = MEMBERS["RankSVM" if "SVM" in name else "RankRLS"][0]()
+        with pytest.raises(ValueError, match="only explicit preferences"):
+            scores.without_statements(np.array([0]), ALPHAS)
+        with pytest.raises(ValueError, match="only explicit preferences"):
+            scores.leave_preferences_out(ALPHAS)
 
 
 def test_folds_of_a_map_are_hold_outs_too():

@@ -26,6 +26,19 @@ def test_rank_svm_equals_the_local_class_within_the_gap(loss, space, outputs):
     assert_allclose(fine.objective_, exact.objective_, atol=1e-6)
 
 
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
+def test_weights_are_those_of_the_local_class(loss, query_weight):
+    X, y, qid, weight = ranking_data()
+    weight[qid < 5] = 0.0  # a partition without weight
+    options = {"loss": loss, "query_weight": query_weight, "tol": 1e-7}
+    local = rankwise.RankSVM(0.01, **options).fit(X, y, qid=qid, sample_weight=weight)
+    model = distributed_rankers.RankSVM(0.01, **options)
+    model.fit(as_dask(X, qid), y, qid=qid, sample_weight=weight)
+    assert_allclose(model.objective_, local.objective_, atol=1e-6)
+    assert_allclose(model.predict(X), local.predict(X), atol=3e-3)
+
+
 def test_rank_svm_starts_warm():
     X, y, qid, _ = ranking_data()
     model = distributed_rankers.RankSVM(0.01, loss="squared_hinge", warm_start=True)

@@ -48,7 +48,7 @@ def test_preferences_by_name_with_magnitudes():
         ("1 2 0\n", 1, "magnitude", "swap winner and loser"),
         ("1 2 1 -1\n", 1, "weight", "negative"),
         ("1 2 nan\n", 1, "magnitude", "missing"),
-        ("1 2 3 4 5\n", 1, None, "5 columns"),
+        ("1 2 3 4 0 6\n", 1, None, "6 columns"),
         ("1 2\n1\n", 2, None, "found 1"),
         ("1\n", 1, None, r"expected winner loser \[magnitude\] \[weight\]"),
         ("winner loser\n", None, None, "nothing else"),

@@ -52,7 +52,12 @@ def value(model, K, y, qid, alpha, loss):
     ],
 )
 def test_scikit_learn_finds_nothing_to_object_to(estimator):
-    results = check_estimator(estimator, on_fail=None, on_skip=None)
+    drawn = {}
+    if estimator.basis is not None:
+        reason = "the basis is drawn among the rows, and repeated rows draw another one"
+        name = "check_sample_weight_equivalence_on_{}_data"
+        drawn = {name.format(kind): reason for kind in ("dense", "sparse")}
+    results = check_estimator(estimator, expected_failed_checks=drawn, on_fail=None, on_skip=None)
     assert [r["check_name"] for r in results if r["status"] == "failed"] == []
 
 

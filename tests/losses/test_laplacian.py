@@ -1,12 +1,16 @@
 """Operators of preference graphs against graphs enumerated pair by pair."""
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
+from rankwise.losses import gram_sums
 from rankwise.losses.quadratic_loss import PointwiseLoss
+from rankwise.numerics.arrays import LazyRows
 from rankwise.supervision.preferences import Preferences
 from tests import reference
 from tests.problems import compared, quadratic_of, scored
@@ -26,10 +30,26 @@ def assert_same(quadratic, L, b, rng):
     np.testing.assert_allclose(quadratic.target.b[:, 0], b, atol=1e-10)
     np.testing.assert_allclose((R @ quadratic.target.beta)[:, 0], b, atol=1e-10)
     F = rng.normal(size=(m, 3))
-    for features in (F, sparse.csr_array(F)):
-        gram, moments = laplacian.gram(features, quadratic.target)
-        np.testing.assert_allclose(gram, F.T @ L @ F, atol=1e-9)
-        np.testing.assert_allclose(moments[:, 0], F.T @ b, atol=1e-9)
+    features = (F, np.asfortranarray(F), np.hstack((F, F))[:, :3], sparse.csr_array(F), Lazy(F))
+    for smallest in (gram_sums.SHORTEST, 3):  # blocks of whole queries, and queries in pieces
+        with patch.object(gram_sums, "SHORTEST", smallest):
+            for given_as in features:
+                gram, moments = laplacian.gram(given_as, quadratic.target)
+                np.testing.assert_allclose(gram, F.T @ L @ F, atol=1e-9)
+                np.testing.assert_allclose(moments[:, 0], F.T @ b, atol=1e-9)
+
+
+class Lazy(LazyRows):
+    """F, told as rows of F / 2."""
+
+    def __init__(self, F):
+        self.F, self.shape = F, F.shape
+
+    def rows(self, items):
+        return self.F[items] / 2
+
+    def finish(self, G, moments):
+        return 4 * G, 2 * moments
 
 
 @pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])

@@ -42,6 +42,26 @@ def test_sums_are_over_the_rivals_in_the_window(case, seed):
     np.testing.assert_allclose(open_window(y, p, qid).sums(v), expected, atol=1e-12)
 
 
+@settings(max_examples=100, deadline=None)
+@given(ranked_items(), st.integers(0, 2**32 - 1))
+def test_weighted_counts_are_sums_over_all_pairs(case, seed):
+    y, p, qid = case
+    rng = np.random.default_rng(seed)
+    v, weight = rng.standard_normal(len(y)), rng.choice([0.0, 0.3, 1.0, 7.0], len(y))
+    queries = Queries.from_labels(qid, len(y))
+    scores = ScoreRanks(y, queries, weight)
+    c, d = scores.window(p).counts()
+    same = queries.codes[:, None] == queries.codes
+    above = same & (y[:, None] < y) & (p[:, None] > p - 1)
+    np.testing.assert_allclose(c, above @ weight, atol=1e-12)
+    np.testing.assert_allclose(d, above.T @ weight, atol=1e-12)
+    expected = reference.rival_sums(y, p, weight * v, qid)
+    np.testing.assert_allclose(scores.window(p).sums(v), expected, atol=1e-12)
+    pairs = weight[:, None] * weight * (same & (y[:, None] < y))
+    expected = [pairs[items].sum() for items in queries]
+    np.testing.assert_allclose(scores.pairs, expected, atol=1e-12)
+
+
 @pytest.mark.parametrize("levels", [2, 3, 50, None])
 def test_counts_on_many_items(levels):
     rng = np.random.default_rng(levels)

@@ -8,12 +8,19 @@ from rankwise.numerics.block_cholesky import cholesky_in_place
 
 
 @pytest.mark.parametrize("order", ["C", "F"])
-@pytest.mark.parametrize("block", [1, 3, 7, 20, 64])
+@pytest.mark.parametrize("block", [1, 3, 7, 20, 64, None])
 def test_equals_one_factorisation(block, order):
     F = np.random.default_rng(0).normal(size=(20, 25))
     A = np.array(F @ F.T, order=order)
-    found = np.tril(cholesky_in_place(A.copy(order=order), block))
-    assert_allclose(found, np.linalg.cholesky(A), atol=1e-12)
+    found = cholesky_in_place(A.copy(order=order), block)
+    assert_allclose(np.tril(found), np.linalg.cholesky(A), atol=1e-12)
+    np.testing.assert_array_equal(np.triu(found, 1), np.triu(A, 1))
+
+
+def test_blocks_are_the_way_of_large_matrices(monkeypatch):
+    monkeypatch.setattr("rankwise.numerics.block_cholesky.WHOLE", 10)
+    monkeypatch.setattr("rankwise.numerics.block_cholesky.BLOCK", 6)
+    test_equals_one_factorisation(None, "C")
 
 
 @pytest.mark.parametrize("block", [3, 20])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
@@ -19,7 +20,7 @@ from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.numerics.products import Products
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
-from rankwise.supervision.supervision import refuse_no_preference
+from rankwise.supervision.supervision import Supervision, refuse_no_preference
 from rankwise.validation import check_positive
 
 TOO_LARGE = (
@@ -45,19 +46,20 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
 
     _local_class = LocalRankSVM
 
-    def fit(self, X, y=None, *, qid=None, preferences=None):
-        """Learn from scores y, which are cut into partitions as X is. Ctrl-C ends the fit with the
-        best model so far."""
+    def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None):
+        """Learn from scores y, which are cut into partitions as X is, as is sample_weight. Ctrl-C
+        ends the fit with the best model so far."""
         self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
         self._refuse_on_partitions(preferences)
-        blocks, cluster = as_blocks(X, y, qid), Cluster()
+        blocks, cluster = as_blocks(X, y, qid, sample_weight), Cluster()
         reduced: ReducedSpace | None = None
         if self.basis is not None:
             layout = Layout.of(blocks, cluster)
             reduced = gather_reduced_space(self, cluster, blocks, layout)
         inputs = (None, self.precisions) if reduced is None else (reduced.map, np.float64)
-        parts = cluster.persist(blocks, Prepared.of, self.loss, *inputs)
+        risks_of = partial(hinge_risks, self.loss, query_weight=self.query_weight)
+        parts = cluster.persist(blocks, Prepared.of, risks_of, *inputs)
         facts, weights, widths = cluster.reduce(parts, Prepared.report, (joined, added, joined))
         layout = Layout(facts)
         if qid is None and layout.n_filled > 1:
@@ -122,7 +124,12 @@ class Prepared:
 
     @classmethod
     def of(
-        cls, block: Block, number: int, loss: str, kernel_map: NystromMap | None, precisions: Any
+        cls,
+        block: Block,
+        number: int,
+        risks_of: Callable[[Supervision], list[Risk]],
+        kernel_map: NystromMap | None,
+        precisions: Any,
     ) -> Prepared:
         items = check_block(block, number, precisions)
         facts = Facts.of(block, items, number)
@@ -132,7 +139,7 @@ class Prepared:
         risks: list[Any] = []
         for j in range(items.supervision.n_outputs):
             try:
-                risks += hinge_risks(loss, items.supervision.select_outputs(np.array([j])))
+                risks += risks_of(items.supervision.select_outputs(np.array([j])))
             except NoPreference:
                 risks.append(None)
         size = phi.data.nbytes + phi.indices.nbytes if sparse.issparse(phi) else phi.nbytes

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 import numpy as np
 
 from rankwise.holdout.pair_systems import Judged
-from rankwise.supervision.supervision import Supervision
+from rankwise.losses.quadratic_loss import by_kind
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.supervision import ComparedItems, Supervision
 
 Alphas = Sequence[float] | np.ndarray
 
@@ -20,8 +22,8 @@ class HeldOut(ABC):
     """Predictions for items by models that were trained without them, for any alphas.
 
     Every prediction equals that of a refit without the held-out items, with the same alpha. A
-    member has to provide `without`; the other methods call it once per hold-out unless the member
-    knows a cheaper way.
+    member has to provide `without` and `without_statements`; the other methods call them once per
+    hold-out unless the member knows a cheaper way.
     """
 
     supervision: Supervision
@@ -50,6 +52,31 @@ class HeldOut(ABC):
         out = np.empty((len(alphas), *pairs.shape, self.supervision.n_outputs))
         for row, pair in enumerate(pairs):
             out[:, row] = self.without(pair, alphas)
+        return out
+
+    @abstractmethod
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        """(a, |statements|, k) f_winner − f_loser by models trained without these preferences.
+
+        The items stay. ValueError if the supervision has scores instead of preferences.
+        """
+
+    def split_statements(self, statements: np.ndarray) -> tuple[Preferences, ComparedItems]:
+        """All preferences, and the supervision without some of them."""
+        if not isinstance(self.supervision, ComparedItems):
+            raise ValueError("only explicit preferences can be held out, not scores y.")
+        return self.supervision.preferences, self.supervision.without_statements(statements)
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        """(a, l, k) held-out f_winner − f_loser of every preference.
+
+        All statements about the same two items leave together, whoever won.
+        """
+        preferences = self.split_statements(np.zeros(0, dtype=int))[0]
+        pair_of, _ = preferences.unordered_pairs(self.n_items)
+        out = np.empty((len(alphas), len(preferences), self.supervision.n_outputs))
+        for statements in by_kind(pair_of):
+            out[:, statements] = self.without_statements(statements, alphas)
         return out
 
     @abstractmethod

@@ -17,7 +17,7 @@ and covariance. The problem of the items of T that stay is then solved on that p
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from functools import cached_property, partial
 
 import numpy as np
 
@@ -25,6 +25,8 @@ from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smal
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
+from rankwise.holdout.statement_holdouts import StatementHoldouts
+from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss
 from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
@@ -71,6 +73,9 @@ class QuadraticHoldouts(HeldOut):
             features = removal.recompute(items)
             if features is not None:
                 return self._refit(items, alphas, Features(features))
+        found = self._without_statements_of(items, alphas, closed=len(closure) == len(items))
+        if found is not None:
+            return found
         if len(closure) == len(items):
             rows = self.quadratic.laplacian.rows_of(items)
             return self._leave_rows_out(items, rows, alphas)
@@ -80,6 +85,45 @@ class QuadraticHoldouts(HeldOut):
             return self._refit(items, alphas)
         inside = np.searchsorted(closure, items)
         return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
+
+    def _without_statements_of(
+        self, items: np.ndarray, alphas: Alphas, closed: bool
+    ) -> np.ndarray | None:
+        """Items with explicit preferences, if few pairs leave with them; else None."""
+        if self._statements is None:
+            return None
+        assert isinstance(self.rule, ComparedPairs)
+        if closed and len(self.rule.touching(items)) > len(items):
+            return None
+        return self._statements.without(items, alphas)
+
+    @cached_property
+    def _statements(self) -> StatementHoldouts | None:
+        if not isinstance(self.rule, ComparedPairs):
+            return None
+        return StatementHoldouts(self, self.rule)
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        """In closed form: O(r) for each pair of items and each alpha."""
+        if self._statements is None:
+            return super().leave_preferences_out(alphas)
+        return self._statements.leave_preferences_out(alphas)[..., None]
+
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        """One decomposition without the statements, for all alphas."""
+        preferences, rest = self.split_statements(statements)
+        pairs = (preferences.winner[statements], preferences.loser[statements])
+        scores = self.offset_of(np.arange(self.n_items))
+        known = scores[pairs[0]] - scores[pairs[1]]
+        if not rest.pair_weights().any():
+            return np.repeat(known[None], len(alphas), axis=0)
+        quadratic, everything = self.loss.quadratic(rest), np.arange(self.n_items)
+        solver = SpectralSolver(self.matrix, quadratic, offset=self.offset)
+        out = []
+        for model in solver.path(alphas):
+            f = self.matrix.scores(everything, everything, model)
+            out.append(known + f[pairs[0]] - f[pairs[1]])
+        return np.stack(out)
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         compiled, others = self._split_blocks(groups)

@@ -15,13 +15,20 @@ from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
-from rankwise.solvers.cholesky import CholeskySolver, LostDigits
+from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.solver import CONVERGED
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
-from rankwise.spaces.space import Features, ItemMatrix, LinearSpace, Space, build_space
+from rankwise.spaces.space import (
+    Features,
+    ItemMatrix,
+    LinearSpace,
+    ReducedSpace,
+    Space,
+    build_space,
+)
 from rankwise.supervision.supervision import ComparedItems, Supervision
 
 SOLVERS = {
@@ -72,7 +79,8 @@ class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
     Nothing is computed before it is needed. A single alpha with a kernel matrix takes one Cholesky
-    factorisation in place, after which the kernel matrix is gone. The first longer path or
+    factorisation in place, after which the kernel matrix is gone. Paths of a reduced set take sums
+    over blocks of items, and only hold-outs need the map of all items. The first longer path or
     hold-out builds the space (again) and decomposes it, once for each group of outputs that share
     a Laplacian.
     """
@@ -124,7 +132,10 @@ class QuadraticProblem(HeldOut):
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
         """compute(part) for each group of outputs, joined along the last axis."""
-        results = [(columns, compute(part)) for columns, part in self.parts]
+        return self._joined([(columns, compute(part)) for columns, part in self.parts])
+
+    def _joined(self, results: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+        """Results of each group of outputs, joined along the last axis."""
         if len(results) == 1:
             return results[0][1]
         out = np.empty((*results[0][1].shape[:-1], self.supervision.n_outputs))
@@ -142,7 +153,11 @@ class QuadraticProblem(HeldOut):
             weights = self._cg_path(Features(self.X), self.supervision, alphas)
             if weights is not None:
                 return weights
-        solutions = self._cholesky_path(alphas) if self._factorises(alphas) else None
+        solutions = None
+        if self._factorises(alphas):
+            solutions = self._cholesky_path(alphas)
+        elif self.basis is not None and "parts" not in vars(self):
+            solutions = self._joined([(c, sums.path(alphas)) for c, sums in self._sums])
         if solutions is None:
             solutions = self.by_output(lambda part: part.spectrum.path(alphas))
         return np.stack([self.space.to_model(solution) for solution in solutions])
@@ -152,6 +167,20 @@ class QuadraticProblem(HeldOut):
         if self.solver != "auto":
             return self.solver == "cholesky"
         return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+
+    @cached_property
+    def _sums(self) -> list[tuple[np.ndarray, NormalEquations]]:
+        """The normal equations of a reduced set, one group of outputs each.
+
+        Blocks of items are summed; the map of all items is never there as a whole.
+        """
+        assert isinstance(self.space, ReducedSpace)
+        sums = []
+        for columns in self.loss.output_groups(self.supervision):
+            quadratic = self.loss.quadratic(self.supervision.select_outputs(columns))
+            equations = quadratic.laplacian.gram(self.space.rows, quadratic.target)
+            sums.append((columns, NormalEquations(*equations)))
+        return sums
 
     def _cholesky_path(self, alphas: Alphas) -> np.ndarray | None:
         """(a, r, k) coefficients of `space.matrix`, or None if some alpha is too small for it."""
@@ -168,6 +197,7 @@ class QuadraticProblem(HeldOut):
                 found = np.stack([solver.solve(alpha).w for alpha in alphas])
             except LostDigits:
                 return None
+            del solver  # and its matrix, before the next one is formed
             if solutions is None:
                 solutions = np.empty((*found.shape[:2], self.supervision.n_outputs))
             solutions[..., columns] = found
@@ -205,6 +235,20 @@ class QuadraticProblem(HeldOut):
         path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
         assert path is not None
         return np.stack([np.asarray(self.X[items] @ w) for w in path])
+
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        if not self.uses_cg:
+            return self.by_output(lambda part: part.without_statements(statements, alphas))
+        preferences, rest = self.split_statements(statements)
+        if not rest.pair_weights().any():
+            return np.zeros((len(alphas), len(statements), 1))
+        path = self._cg_path(Features(self.X), rest, alphas)
+        assert path is not None
+        winner, loser = preferences.winner[statements], preferences.loser[statements]
+        return np.stack([np.asarray((self.X[winner] - self.X[loser]) @ w) for w in path])
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        return self.by_output(lambda part: part.leave_preferences_out(alphas))
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         if self.uses_cg:
@@ -258,4 +302,5 @@ class QuadraticProblem(HeldOut):
 
     def __getstate__(self) -> dict[str, object]:
         """Without the decomposition, which any later hold-out computes again."""
-        return {name: value for name, value in vars(self).items() if name not in ("space", "parts")}
+        computed = ("space", "parts", "_sums")
+        return {name: value for name, value in vars(self).items() if name not in computed}

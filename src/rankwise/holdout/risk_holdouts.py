@@ -53,6 +53,19 @@ class RiskHoldouts(HeldOut):
                 out[i, :, j] = tested.scores(solution.w)
         return out
 
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
+        preferences, rest = self.split_statements(statements)
+        winner, loser = preferences.winner[statements], preferences.loser[statements]
+        out = np.zeros((len(alphas), len(statements), 1))
+        phi = self.space.features
+        scores = Products(phi).scores
+        if rest.pair_weights().any():
+            (risk,) = self._risks(rest)
+            for i, solution in enumerate(self._solve_path(phi, risk, np.asarray(alphas))):
+                f = scores(solution.w)
+                out[i, :, 0] = f[winner] - f[loser]
+        return out
+
     def judge_pairs(self, alphas: Alphas) -> Judged:
         raise ValueError("leave-pair-out would refit for every pair: use folds.")
 

@@ -20,6 +20,7 @@ from rankwise.holdout.pair_systems import (
     solve_pairs,
 )
 from rankwise.holdout.tie_free import TieFreeQuery
+from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
 from rankwise.metrics.ties import tied
@@ -82,8 +83,11 @@ class SmallHoldouts:
 
     @property
     def _splits_by_query(self) -> bool:
-        supervision = self._problem.supervision
-        return isinstance(supervision, ScoredItems) and len(supervision.queries) > 1
+        supervision, rule = self._problem.supervision, self._problem.rule
+        splits = isinstance(supervision, ScoredItems)
+        if isinstance(rule, ComparedPairs):
+            splits = rule.couples
+        return splits and len(supervision.queries) > 1
 
     def _leave_within_queries(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
         """Each query's hold-outs on its posterior; returns those that span several queries."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -21,6 +21,7 @@ HEADERS = {
     "loser": {"loser", "worse", "other", "second"},
     "magnitude": {"magnitude", "margin"},
     "weight": {"weight", "count"},
+    "tie": {"tie", "tied", "draw", "equal"},
     "row": {"row", "from", "source", "start", "u"},
     "column": {"column", "col", "to", "target", "end", "v"},
     "value": {"value", "y", "label", "score", "affinity"},
@@ -31,14 +32,20 @@ HEADERS = {
 }
 """The names, in lower case, by which a header line may call a column of each role."""
 UNUSED = " (unused)"
+YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
+VOTES = ("a", "b", "outcome")
 
 Names = Sequence | np.ndarray
 
 
 def read_preferences(
-    path: Readable, *, items: Names | None = None, n_items: int | None = None
+    path: Readable,
+    *,
+    items: Names | None = None,
+    n_items: int | None = None,
+    columns: Mapping[str, str] | None = None,
 ) -> Preferences:
-    """Read lines `winner loser [magnitude [weight]]` as Preferences, O(bytes).
+    """Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
 
     Columns are separated by blanks, tabs, commas, semicolons or ::. A header line is optional, and
     may name the columns in any order. Lines that begin with # are comments. Items are row numbers
@@ -49,13 +56,20 @@ def read_preferences(
     path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
     items : names of the rows of X, in order
     n_items : number of rows of X; default len(items), or unknown
+    columns : {role: column name} for a file with a header line, where the roles are winner and
+        loser, and if there are such columns magnitude, weight and tie (true, yes or 1; else false,
+        no or 0). With the roles a, b and outcome, and weight, the lines are votes as in
+        `Preferences.from_votes`, and items are names even without `items`
     """
-    table = _read(path, ("winner", "loser"), ("magnitude", "weight"))
+    if columns is not None and {*VOTES} & columns.keys():
+        return _read_votes(path, items, columns)
+    table = _read(path, ("winner", "loser"), ("magnitude", "weight", "tie"), columns)
     numbers = None if items is None else _numbered(items, "items")
     winner, loser = (_rows(table, role, numbers, "items") for role in ("winner", "loser"))
     if (winner == loser).any():
         row = int(np.argmax(winner == loser))
         raise table.error("an item cannot be preferred over itself.", row, "loser")
+    tie = _yes_or_no(table, "tie") if "tie" in table.values else np.zeros(len(winner), dtype=bool)
     values = {}
     for role, way_out in (
         ("magnitude", "must be positive: swap winner and loser"),
@@ -63,13 +77,35 @@ def read_preferences(
     ):
         if role in table.values:
             values[role] = table.without_missing(role)
-            wrong = values[role] <= 0 if role == "magnitude" else values[role] < 0
+            wrong = values[role] < 0
+            if role == "magnitude":
+                wrong |= (values[role] == 0) & ~tie
             if wrong.any():
                 row = int(np.argmax(wrong))
                 raise table.error(f"{table.values[role][row]!r} {way_out}.", row, role)
     if n_items is None and items is not None:
         n_items = len(items)
-    return Preferences(winner, loser, n_items=n_items, **values)
+    found = Preferences(winner, loser, n_items=n_items, tie=tie, **values)
+    if items is not None:
+        found.items = np.asarray(items)
+    return found
+
+
+def _read_votes(path: Readable, items: Names | None, columns: Mapping[str, str]) -> Preferences:
+    if absent := [role for role in VOTES if role not in columns]:
+        raise ValueError(f"columns must name {', '.join(VOTES)}; {absent[0]!r} is missing.")
+    table = _read(path, VOTES, ("weight",), columns)
+    weight = table.without_missing("weight") if "weight" in table.values else None
+    a, b, outcome = (table.text(role) for role in VOTES)
+    return Preferences.from_votes(a, b, outcome, items=items, weight=weight)
+
+
+def _yes_or_no(table: Columns, role: str) -> np.ndarray:
+    cells = table.text(role).tolist()
+    for row, cell in enumerate(cells):
+        if cell.strip().lower() not in YES_OR_NO:
+            raise table.error(f"{cell[:40]!r} is neither true nor false.", row, role)
+    return np.array([YES_OR_NO[cell.strip().lower()] for cell in cells])
 
 
 def read_edges(
@@ -134,14 +170,22 @@ def read_ratings(path: Readable) -> Bunch:
     return Bunch(edges=edges, y=y, user_names=user_names, item_names=item_names)
 
 
-def _read(path: Readable, required: tuple[str, ...], optional: tuple[str, ...]) -> Columns:
-    """The columns under the names of their roles."""
+def _read(
+    path: Readable,
+    required: tuple[str, ...],
+    optional: tuple[str, ...],
+    columns: Mapping[str, str] | None = None,
+) -> Columns:
+    """The columns under the names of their roles; `columns` gives the names of the file."""
     source = read_source(path)
     rows = [row for row in _split(source) if not row[1][0].startswith("#")]
     if not rows:
         raise ReadError("the file is empty.", source.name)
     line, cells = rows[0]
-    names = _header(cells, required, optional)
+    if columns is None:
+        names = _header(cells, required, optional)
+    else:
+        names = _given_header(cells, columns, (*required, *optional), source.name)
     if names is None:
         names = [*required, *optional][: len(cells)]
         if not len(required) <= len(cells) <= len(required) + len(optional):
@@ -182,6 +226,20 @@ def _header(
         return None
     unnamed = iter([role for role in left if role in required])
     return [next(unnamed, name) if name.endswith(UNUSED) else name for name in names]
+
+
+def _given_header(
+    cells: list[str], columns: Mapping[str, str], roles: tuple[str, ...], source: str
+) -> list[str]:
+    """The role of each column whose name is given."""
+    if unknown := [role for role in columns if role not in roles]:
+        raise ValueError(f"columns has no role {unknown[0]!r}: the roles are {', '.join(roles)}.")
+    for name in columns.values():
+        if name not in cells:
+            shown = ", ".join(cells[:12])
+            raise ReadError(f"no column is called {name!r}; the columns are {shown}.", source, 1)
+    role_of = {name: role for role, name in columns.items()}
+    return [role_of.get(cell, cell + UNUSED) for cell in cells]
 
 
 def _numbered(names: Names, option: str) -> dict[str, int]:

@@ -80,16 +80,20 @@ class Estimator(Schema):
 
 @dataclass(frozen=True)
 class Part(Schema):
-    """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`."""
+    """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`.
+
+    Older files may lack the fields in `optional`.
+    """
 
     fields: tuple[str, ...]
     make: Callable[..., Any] | None = None
+    optional: tuple[str, ...] = ()
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         return {name: getattr(value, name) for name in self.fields}
 
     def build(self, state: dict[str, Any]) -> Any:
-        if state.keys() != set(self.fields):
+        if not {*self.fields} - {*self.optional} <= state.keys() <= {*self.fields}:
             raise ValueError(f"{self.name} must have exactly {', '.join(self.fields)}")
         if self.make is not None:
             return self.make(self.imported(), **state)
@@ -136,7 +140,7 @@ _MAP = (
 )
 _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")
-_PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items")
+_PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items", "tie")
 _NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
@@ -167,7 +171,7 @@ _MODELS = (
 # Attributes of models, and splitters, which keep their constructor arguments as estimators do.
 _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
-    Part("rankwise:Preferences", _PREFERENCES),
+    Part("rankwise:Preferences", _PREFERENCES, optional=("tie",)),
     Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
     Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),

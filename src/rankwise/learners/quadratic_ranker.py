@@ -141,7 +141,8 @@ class QuadraticRanker(QuadraticLearner):
         """(m,) or (m, k): each item predicted by the model trained without it.
 
         O(m r) in all for a pointwise loss or a single query with all its pairs, O(Σ m_q³) with
-        queries; O(m_q³) per item for other losses.
+        queries. Explicit preferences: O(d² r + d³) for an item that d others are compared with.
+        Other losses: O(m_q³) per item.
         """
         return self._outputs(self.training_problem.leave_each_out([self.alpha]))
 
@@ -165,8 +166,8 @@ class QuadraticRanker(QuadraticLearner):
         query with all its pairs O(1) per pair after one matrix (equations 36 to 39), or after one
         matrix for each pair of weights if the weights differ; with queries the same for each
         query's block. Tie-free and unit losses of r score levels: O(1) per pair after r(r + 1)/2
-        such matrices. Relative loss, losses of your own and explicit preferences: O(m_q³) per
-        pair. Pairs that remove basis items: O(r) each.
+        such matrices. Relative loss and losses of your own: O(m_q³) per pair. Explicit preferences:
+        O(d² r + d³) for a pair that d preferences touch. Pairs that remove basis items: O(r) each.
         """
         problem = self.training_problem
         if pairs is None:

@@ -118,6 +118,14 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         self._accumulated = None
         return self._fit(X, y, qid, sample_weight, preferences)
 
+    def leave_preference_out(self) -> np.ndarray:
+        """(l,): f_winner − f_loser of each preference by the model trained without it.
+
+        All statements about the same two items leave together, whoever won; the items stay. O(r)
+        for each pair of items after the decomposition, r being the smaller of features and items.
+        """
+        return self._outputs(self.training_problem.leave_preferences_out([self.alpha]))
+
     @available_if(_is_linear)
     def partial_fit(self, X, y, *, qid=None, sample_weight=None):
         """Add whole queries to a linear model, exactly: as if all had been fitted at once.

@@ -8,7 +8,8 @@ import numpy as np
 
 from rankwise.learners.ranker import check_max_iter
 from rankwise.learners.risk_ranker import RiskRanker
-from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks, is_smooth
+from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks, is_smooth, query_weighting
+from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
@@ -17,7 +18,7 @@ from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
-from rankwise.validation import check_choice, check_items, check_positive
+from rankwise.validation import check_choice, check_items, check_positive, check_weights
 
 SOLVERS: dict[str, type[BundleSolver] | type[NewtonSolver] | None] = {
     "auto": None,
@@ -32,6 +33,7 @@ class HingeRanker(RiskRanker):
     """Learners with a hinge loss over pairs, for one alpha or many."""
 
     loss: str = "hinge"
+    query_weight: str = "queries"
     solver: str = "auto"
     tol: float = 1e-3
     max_iter: int = 1000
@@ -40,18 +42,29 @@ class HingeRanker(RiskRanker):
     def _check_parameters(self) -> None:
         """All but alpha."""
         check_choice("loss", self.loss, HINGE_LOSSES)
+        query_weighting(self.query_weight)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("tol", self.tol)
         check_max_iter(self.max_iter)
         Kernel.of(self)
 
-    def _supervise(self, m: int, y, qid, preferences=None) -> tuple[Supervision, bool]:
+    def _supervise(
+        self, m: int, y, qid, sample_weight, preferences=None
+    ) -> tuple[Supervision, bool]:
+        """Only ratios of weights matter in a mean: they are divided by the largest."""
+        if sample_weight is not None:
+            sample_weight = check_weights(sample_weight, m)
+            sample_weight = sample_weight / sample_weight.max()
         if preferences is None:
-            return self._scored_items(m, y, qid, None)
+            return self._scored_items(m, y, qid, sample_weight)
         preferences = check_preferences(preferences, y, m)
-        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), np.ones(m))
+        weight = np.ones(m) if sample_weight is None else sample_weight
+        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), weight)
         supervision.check()
         return supervision, True
+
+    def _risks(self, supervision: Supervision) -> list[Risk]:
+        return hinge_risks(self.loss, supervision, self.query_weight)
 
     def _solver_class(self) -> type[BundleSolver] | type[NewtonSolver]:
         automatic = NewtonSolver if is_smooth(self.loss) else BundleSolver
@@ -77,17 +90,22 @@ class RankSVM(HingeRanker):
     """Minimises mean over queries of (mean over pairs y_h > y_j of loss) + alpha‖w‖².
 
     The loss of a pair is max(0, 1 − (f_h − f_j)), or its square; queries without a pair do not
-    count. Airola, Pahikkala, Salakoski (2011): an iteration costs O(nnz + m log m) for any real
-    scores, however many pairs there are; O(nnz + l) with l explicit preferences.
+    count. `query_weight` and sample_weight make it another weighted mean over all pairs, the same
+    for scores and for preferences. Airola, Pahikkala, Salakoski (2011): an iteration costs
+    O(nnz + m log m) for any real scores, however many pairs there are; O(nnz + l) with l explicit
+    preferences.
 
     Parameters
     ----------
     alpha : float > 0, strength of regularisation (the paper's λ; SVMrank's C is 1/(alpha N))
     loss : "hinge" or "squared_hinge"
+    query_weight : "queries" (default) each query weighs the same, whatever its number of pairs;
+        "size" a pair of a query of m_q items weighs 1/m_q; "pairs" every pair weighs the same
     kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of
         two matrices (or of two rows); gamma=None is 1/n
     basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    solver : "bundle" (cutting planes, any loss), "newton" (squared hinge) or "auto"
+    solver : "bundle" (cutting planes, with Newton steps where these are slow; any loss), "newton"
+        (squared hinge) or "auto"
     tol : a fit stops when the duality gap, which bounds objective − minimum, is at most tol; the
         squared hinge stops when also the gradient norm is at most tol of that at w = 0. A fit that
         stops before warns, whatever the reason. If alpha is so large that the objective falls by
@@ -124,18 +142,18 @@ class RankSVM(HingeRanker):
     _: KW_ONLY
     warm_start: bool = False
 
-    def fit(self, X, y=None, *, qid=None, preferences=None):
+    def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
         `preferences` (a rankwise.Preferences) in place of y: their weights count, the margin is 1
-        whatever their magnitudes.
+        whatever their magnitudes. A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
 
         X in single precision is used as it is. Ctrl-C ends the fit with the best model so far.
         """
         self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
         X = check_items(self, X, reset=True, dtype=self.precisions)
-        supervision, single = self._supervise(X.shape[0], y, qid, preferences)
-        risks = hinge_risks(self.loss, supervision)
+        supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
+        risks = self._risks(supervision)
         self._has_queries = qid is not None
         space = self._feature_space(X)
         starts = self._starts(space.features.shape[1], len(risks))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,6 @@ import numpy as np
 from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import warn_unless_converged
-from rankwise.losses.losses_by_name import hinge_risks
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits
 from rankwise.model_selection.scoring import highest_score, score_folds
@@ -41,8 +39,8 @@ class RankSVMCV(HingeRanker):
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
-    loss, kernel, gamma, degree, coef0, basis, solver, tol, max_iter, random_state, verbose : as in
-        RankSVM; random_state also shuffles int folds (None: a fixed shuffle)
+    loss, query_weight, kernel, gamma, degree, coef0, basis, solver, tol, max_iter, random_state,
+    verbose : as in RankSVM; random_state also shuffles int folds (None: a fixed shuffle)
 
     Attributes
     ----------
@@ -58,14 +56,13 @@ class RankSVMCV(HingeRanker):
     cv: Splits = 5
     scoring: str | Callable | None = None
 
-    def fit(self, X, y, *, qid=None):
+    def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid on held-out predictions, choose, and refit on everything."""
         self._check_parameters()
         X = check_items(self, X, reset=True, dtype=self.precisions)
-        supervision, single = self._supervise(X.shape[0], y, qid)
+        supervision, single = self._supervise(X.shape[0], y, qid, sample_weight)
         self._has_queries = qid is not None
-        risks_of = partial(hinge_risks, self.loss)
-        risks = risks_of(supervision)
+        risks = self._risks(supervision)
         folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
@@ -73,7 +70,7 @@ class RankSVMCV(HingeRanker):
                 "where it has a closed form."
             )
         space = self._feature_space(X)
-        held_out = RiskHoldouts(space, supervision, risks_of, self._solve_path)
+        held_out = RiskHoldouts(space, supervision, self._risks, self._solve_path)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             scores, influence = score_folds(held_out, folds, alphas, self.scoring)

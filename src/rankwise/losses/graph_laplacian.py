@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from rankwise.losses.laplacian import Laplacian, Target
-from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.arrays import LazyRows, Matrix
 from rankwise.supervision.queries import Queries
 
 
@@ -95,9 +95,15 @@ class GraphLaplacian(Laplacian):
         blocks = self.component if self._blocks is None else self._blocks
         return np.flatnonzero(np.isin(blocks, blocks[items]))
 
-    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(F, LazyRows):
+            return F.finish(*self.gram(F.rows(np.arange(self.n_items)), target))
         G = F.T @ (self.L @ F)
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 
     def solve_factor(self, b: np.ndarray) -> np.ndarray:
         return self.factor_t(b) / self._factorised.squared_norm[:, None]
+
+    def inverse_factor(self, Y: np.ndarray) -> np.ndarray:
+        """R (RᵀR)⁻¹ Y, so that differences of its rows are rows of the pairs in the space of R."""
+        return self.factor(Y / self._factorised.squared_norm[:, None])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from rankwise.losses.margin_window import ScoreRanks
+from rankwise.losses.query_weights import QUERIES, QueryWeighting
 from rankwise.losses.risk import (
     SMOOTH,
     Evaluation,
@@ -16,27 +17,46 @@ from rankwise.losses.risk import (
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
 
+KINK = 1e-10
+"""The hinge loss ignores pairs that miss their margin by less than this.
+
+Minimisers lie on kinks, where many pairs have exactly their margin. Rounding must not decide which
+of them count, or the order of the rows would decide which planes a solver sees. A plane without
+such a pair still bounds the risk from below, and its value is less by no more than this.
+"""
+
 
 class ScoreRisk(Risk):
-    """Mean over the queries that have a pair of the mean loss over their pairs y_h > y_j.
+    """Weighted mean of the loss over the pairs y_h > y_j of all queries.
 
-    The mean divides by `total_weight`, the number of those queries. The risk of several sets of
-    queries is therefore the mean of their risks, weighted by `total_weight`.
+    `weighting` and the item weights say how much a pair weighs (rankwise.losses.query_weights). By
+    default it is the mean, over the queries that have a pair, of the mean over their pairs. The
+    mean divides by `total_weight`, so that the risk of several sets of queries is the mean of
+    their risks, weighted by `total_weight`. Without item weights, evaluations count in integers.
     """
 
-    def __init__(self, y: np.ndarray, queries: Queries):
+    def __init__(
+        self,
+        y: np.ndarray,
+        queries: Queries,
+        weight: np.ndarray | None = None,
+        weighting: QueryWeighting = QUERIES,
+    ):
         self.n_items, self.queries = len(y), queries
-        self._scores = ScoreRanks(y, queries)
+        self._scores = ScoreRanks(y, queries, weight)
         pairs = self._scores.pairs
         if not pairs.any():
             raise NoPreference(
                 "y holds no single preference: within every query all items (n_samples = "
-                f"{len(y)}, {len(queries)} queries) have the same score, so there is nothing to "
-                "learn an order from."
+                f"{len(y)}, {len(queries)} queries) have the same score or no weight, so there is "
+                "nothing to learn an order from."
             )
-        self.total_weight = float(np.count_nonzero(pairs))
-        weight = np.where(pairs > 0, 1.0 / (self.total_weight * np.maximum(pairs, 1.0)), 0.0)
-        self._weight = weight[0] if len(queries) == 1 else weight[queries.codes]
+        scale = weighting.scale(np.bincount(queries.codes, weight), pairs)
+        self.total_weight = float(scale @ pairs)
+        scale = scale / self.total_weight
+        self._weight = scale[0] if len(queries) == 1 else scale[queries.codes]
+        if weight is not None:
+            self._weight = self._weight * weight
 
     def _weighted_sum(self, counts: np.ndarray) -> float:
         if np.ndim(self._weight):
@@ -56,7 +76,7 @@ class ScoreHinge(ScoreRisk):
 
     def at(self, p: np.ndarray) -> Evaluation:
         p = self._centred(p)
-        c, d = self._scores.window(p).counts()
+        c, d = self._scores.window(p, 1.0 - KINK).counts()
         gradient = self._weight * (c - d)  # equation 8
         value = gradient @ p + self._weighted_sum(c)  # equation 7
         return Evaluation(max(0.0, float(value)), gradient)
@@ -82,7 +102,7 @@ class SmoothedScoreHinge(SmoothedRisk):
     def at(self, p: np.ndarray) -> SmoothedEvaluation:
         margin, width, weight = 1.0 - self._width, self._width, self._exact._weight
         p = self._exact._centred(p)
-        wide, narrow = (self._exact._scores.window(p / size) for size in (1.0, margin))
+        wide, narrow = (self._exact._scores.window(p, size) for size in (1.0, margin))
         (c, d), (inner_c, inner_d) = wide.counts(), narrow.counts()
         strip = (c + d) - (inner_c + inner_d)
 
@@ -107,7 +127,8 @@ class SmoothedScoreHinge(SmoothedRisk):
 class ScoreSquaredHinge(ScoreRisk):
     """Σ (1 − (p_h − p_j))² over the pairs in the margin = pᵀLp + 2 pᵀ(c − d) + Σ c, by query.
 
-    L is the Laplacian of the graph of those pairs: L v = (c + d) v − sums of v over rivals.
+    L is the Laplacian of the graph of those pairs: L v = (c + d) v − sums of v over rivals. With
+    item weights, c, d and the sums are weighted, and so is every row.
     """
 
     name = "the squared hinge loss"
@@ -131,13 +152,25 @@ class ScoreSquaredHinge(ScoreRisk):
 
 
 class PreferenceRisk(Risk):
-    """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes."""
+    """Weighted mean loss over explicit preferences; the margin is 1 whatever their magnitudes.
 
-    def __init__(self, supervision: ComparedItems):
-        preferences = supervision.preferences
-        self.n_items, self.queries = supervision.n_items, supervision.queries
+    The weights are those of ScoreRisk, times the weight of each preference. A tie is half a win
+    for either item.
+    """
+
+    def __init__(self, supervision: ComparedItems, weighting: QueryWeighting = QUERIES):
+        supervision = supervision.with_halved_ties()
+        preferences, queries = supervision.preferences, supervision.queries
+        self.n_items, self.queries = supervision.n_items, queries
         self._winner, self._loser = preferences.winner, preferences.loser
-        self.weight = preferences.weight / preferences.weight.sum()
+        weight = supervision.pair_weights()
+        if not weight.any():
+            raise NoPreference("preferences hold no single preference with a positive weight.")
+        query = queries.codes[self._winner]
+        weight = weighting.of_pairs(queries, supervision.weight, query, weight / weight.max())
+        used = weight > 0
+        self._winner, self._loser = self._winner[used], self._loser[used]
+        self.weight = weight[used] / weight.sum()
 
     def differences(self, v: np.ndarray) -> np.ndarray:
         """M v: one difference for each preference, M being the signed incidence matrix (l, m)."""
@@ -159,9 +192,9 @@ class PreferenceHinge(PreferenceRisk):
     offers = frozenset({"gradient", "statements"})
 
     def at(self, p: np.ndarray) -> Evaluation:
-        slack = np.maximum(0.0, 1.0 - self.differences(p))
-        gradient = self.to_items(-self.weight * (slack > 0))
-        return Evaluation(float(self.weight @ slack), gradient)
+        slack = 1.0 - self.differences(p)
+        weight = np.where(slack > KINK, self.weight, 0.0)
+        return Evaluation(float(weight @ slack), self.to_items(-weight))
 
 
 class PreferenceSquaredHinge(PreferenceRisk):

@@ -7,20 +7,18 @@ which costs O(m) for each column where the graph has structure.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from functools import cached_property, partial, reduce
+from collections.abc import Sequence
+from functools import cached_property
 
 import numpy as np
 from scipy import sparse
 
+from rankwise.losses.gram_sums import gram_sums
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
-from rankwise.numerics.arrays import Matrix, dense
-from rankwise.numerics.threads import one_blas_thread, over_ranges, run
+from rankwise.numerics.arrays import LazyRows, Matrix, dense
+from rankwise.numerics.threads import over_ranges
 from rankwise.numerics.tiles import transpose_in_place
 from rankwise.supervision.queries import Queries
-
-CHUNK_BYTES = 4e6
-PARTS = 16
 
 
 class Laplacian(ABC):
@@ -47,7 +45,7 @@ class Laplacian(ABC):
         """Rᵀ K R for a symmetric K, contiguous by rows: a new matrix, or K if `overwrite`."""
 
     @abstractmethod
-    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
         """FᵀLF and Fᵀb."""
 
     @abstractmethod
@@ -169,7 +167,9 @@ class PointLaplacian(RowLaplacian):
     def closure(self, items: np.ndarray) -> np.ndarray:
         return np.sort(items)
 
-    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
+    def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        if isinstance(F, LazyRows):
+            return gram_sums(F, self.transposed, target)
         if sparse.issparse(F):
             A = F if self.is_unit else sparse.diags_array(self.root_weight) @ F
             return dense(A.T @ A), np.asarray(F.T @ target.b)
@@ -319,31 +319,11 @@ class ScoreLaplacian(RowLaplacian):
         over_ranges(task, n_queries if by_query else columns, work=Z.size)
         return written.reshape(X.shape)
 
-    def gram(self, F: Matrix, target: Target) -> tuple[np.ndarray, np.ndarray]:
-        """FᵀLF and Fᵀb in O(m n²) time and O(n²) extra memory."""
-        if sparse.issparse(F):
+    def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
+        """FᵀLF and Fᵀb in O(m n²) time and O(n²) extra memory; see rankwise.losses.gram_sums."""
+        if not isinstance(F, LazyRows) and sparse.issparse(F):
             return self._sparse_gram(F), np.asarray(F.T @ target.b)
-        F, beta = np.ascontiguousarray(F), target.beta
-        rows = min(int(CHUNK_BYTES / (8 * max(F.shape[1], 1))), len(F) // PARTS)
-        chunks = np.array(list(_query_chunks(self.query_starts, rows)))
-        with one_blas_thread():
-            parts = np.array_split(chunks, min(PARTS, len(chunks)))
-            sums = run([partial(self._gram_of_chunks, F, beta, part) for part in parts])
-        return reduce(np.add, [G for G, _ in sums]), reduce(np.add, [c for _, c in sums])
-
-    def _gram_of_chunks(
-        self, F: np.ndarray, beta: np.ndarray, chunks: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray]:
-        n = F.shape[1]
-        G, moments = np.zeros((n, n)), np.zeros((n, beta.shape[1]))
-        bounds = self.query_starts[chunks]
-        buffer = np.empty((int(np.diff(bounds).max()), n))
-        for (low, high), (start, stop) in zip(chunks, bounds):
-            A = buffer[: stop - start]
-            half_rows(F, self.transposed, Span(low, high, 0, n), 0, start, A)
-            G += A.T @ A
-            moments += A.T @ beta[self.order[start:stop]]
-        return G, moments
+        return gram_sums(F, self.transposed, target)
 
     def _sparse_gram(self, F: Matrix) -> np.ndarray:
         """The sparse rows are never centred: the means of queries and classes are corrections."""
@@ -364,13 +344,3 @@ class ScoreLaplacian(RowLaplacian):
 
 def _starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(sizes)))
-
-
-def _query_chunks(starts: np.ndarray, rows: int) -> Iterator[tuple[int, int]]:
-    """Ranges of whole queries that hold about `rows` items each, and no fewer than 256."""
-    low, rows = 0, max(rows, 256)
-    while low < len(starts) - 1:
-        high = int(np.searchsorted(starts, starts[low] + rows, side="right")) - 1
-        high = max(high, low + 1)
-        yield low, high
-        low = high

@@ -20,7 +20,7 @@ from rankwise.losses.pair_losses import (
     RelativeLoss,
     UnitLoss,
 )
-from rankwise.losses.query_weights import QUERY_WEIGHTS, QueryWeighting
+from rankwise.losses.query_weights import QUERIES, QUERY_WEIGHTS, QueryWeighting
 from rankwise.losses.risk import NoPreference, Risk
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 from rankwise.validation import check_choice
@@ -66,17 +66,22 @@ def query_weighting(query_weight: str) -> QueryWeighting:
     return QUERY_WEIGHTS[query_weight]
 
 
-def hinge_risks(loss: str, supervision: Supervision) -> list[Risk]:
+def hinge_risks(
+    loss: str, supervision: Supervision, query_weight: str = QUERIES.name
+) -> list[Risk]:
     """One risk for each output; NoPreference names the output that has no pair to learn from."""
     check_choice("loss", loss, HINGE_LOSSES)
+    weighting = query_weighting(query_weight)
     of_scores, of_preferences = HINGE_LOSSES[loss]
     if isinstance(supervision, ComparedItems):
-        return [of_preferences(supervision)]
+        return [of_preferences(supervision, weighting)]
     assert isinstance(supervision, ScoredItems)
+    queries = supervision.queries
+    weight = None if np.all(supervision.weight == 1.0) else supervision.weight
     risks: list[Risk] = []
     for j, y in enumerate(supervision.Y.T):
         try:
-            risks.append(of_scores(np.ascontiguousarray(y), supervision.queries))
+            risks.append(of_scores(np.ascontiguousarray(y), queries, weight, weighting))
         except NoPreference as error:
             if supervision.n_outputs == 1:
                 raise

@@ -16,6 +16,7 @@ import numpy as np
 from numba import njit
 
 from rankwise.losses.pair_counts import sorted_within
+from rankwise.losses.query_weights import pair_totals
 from rankwise.numerics import fenwick
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
@@ -26,53 +27,63 @@ BLOCK_ITEMS = 16384
 class ScoreRanks:
     """Dense score ranks inside each query; O(m log m), once per fit.
 
-    ``pairs[k]`` is the number N of pairs with y_i < y_j (equation 4) in query k. Evaluations share
-    one workspace, so two threads must not share the object.
+    ``pairs[k]`` is the number N of pairs with y_i < y_j (equation 4) in query k. With the weights
+    v of the items it is the sum of v_i v_j over these pairs. Evaluations share one workspace, so
+    two threads must not share the object.
     """
 
-    def __init__(self, y: np.ndarray, queries: Queries):
+    def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray | None = None):
         ascending = sorted_within(y, queries)
         first = queries.starts[:-1]
         opens_level = np.ones(len(y), dtype=bool)
         opens_level[1:] = y[ascending[1:]] != y[ascending[:-1]]
         opens_level[first] = True
         level = np.cumsum(opens_level) - 1
-        tied_pairs = np.add.reduceat(np.bincount(level) ** 2, level[first])
+        v = None if weight is None else weight[ascending]
+        query_levels = np.append(level[first], level[-1] + 1)
 
-        self.queries = queries
+        self.queries, self.weight = queries, weight
         self.ranks = np.empty(len(y), dtype=np.int32)
         self.ranks[ascending] = level - np.repeat(level[first], queries.sizes)
         self.levels = np.add.reduceat(opens_level, first, dtype=np.int64)
-        self.pairs = (queries.sizes.astype(np.int64) ** 2 - tied_pairs) // 2
+        self.pairs = pair_totals(np.bincount(level, v), query_levels)
         self.blocks = _blocks(queries.starts)
         self.workspace = np.empty((4, len(y)))
 
-    def window(self, p: np.ndarray) -> Window:
-        return Window(self, p)
+    def window(self, p: np.ndarray, margin: float = 1.0) -> Window:
+        return Window(self, p, margin)
 
 
 class Window:
-    """The pairs i, j of a query with y_i < y_j and p_i > p_j − 1: those with a hinge loss.
+    """The pairs i, j of a query with y_i < y_j and p_i > p_j − margin: those with a hinge loss.
 
     One sort of p to open. Both counts evaluate the same inequality, so equations 5 and 6 always
-    speak of the same pairs, even where p_j − 1 and p_i + 1 round differently.
+    speak of the same pairs, even where p_j − margin and p_i + margin
+    round differently.
     """
 
-    def __init__(self, scores: ScoreRanks, p: np.ndarray):
-        self._scores = scores
+    def __init__(self, scores: ScoreRanks, p: np.ndarray, margin: float):
+        self._scores, self._margin = scores, margin
         self._items = sorted_within(p, scores.queries)
         self._ranks = scores.ranks[self._items]
         self._ascending = p[self._items]
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
-        """c and d of equations 5 and 6: rivals above and rivals below each item."""
-        ones = np.broadcast_to(np.int32(1), len(self._items))
-        above, below = self._sweep(ones)
+        """c and d of equations 5 and 6: rivals above and rivals below each item.
+
+        Their number, or with item weights the sum of their weights.
+        """
+        weight = self._scores.weight
+        if weight is None:
+            above, below = self._sweep(np.broadcast_to(np.int32(1), len(self._items)))
+        else:
+            above, below = self._sweep(weight[self._items])
         return self._scatter(above), self._scatter(below)
 
     def sums(self, v: np.ndarray) -> np.ndarray:
-        """The sum of v over each item's rivals, above and below together."""
-        above, below = self._sweep(v[self._items])
+        """The (weighted) sum of v over each item's rivals, above and below together."""
+        weight = self._scores.weight
+        above, below = self._sweep((v if weight is None else weight * v)[self._items])
         above += below
         return self._scatter(above)
 
@@ -80,7 +91,8 @@ class Window:
         """Both sums over sorted positions, in the shared workspace."""
         scores, m = self._scores, len(values)
         above, below, *trees = (row.view(values.dtype)[:m] for row in scores.workspace)
-        items = _Sorted(values, self._ranks, self._ascending, scores.queries.starts, scores.levels)
+        starts, levels = scores.queries.starts, scores.levels
+        items = _Sorted(values, self._ranks, self._ascending, starts, levels, self._margin)
         run(
             [
                 partial(sweep, items, block, tree, out)
@@ -104,6 +116,7 @@ class _Sorted(NamedTuple):
     p: np.ndarray
     starts: np.ndarray
     levels: np.ndarray
+    margin: float
 
 
 def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
@@ -118,7 +131,7 @@ def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
 @njit(cache=True, nogil=True)
 def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
-    values, ranks, p, starts, levels = items
+    values, ranks, p, starts, levels, margin = items
     for query in range(block[0], block[1]):
         j = starts[query]
         top = levels[query] - 1
@@ -126,7 +139,7 @@ def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
         tree[:] = 0
         stop = starts[query + 1]
         for i in range(j, stop):
-            while j < stop and p[i] > p[j] - 1.0:
+            while j < stop and p[i] > p[j] - margin:
                 fenwick.add(tree, top - ranks[j], values[j])
                 j += 1
             out[i] = fenwick.sum_before(tree, top - ranks[i])
@@ -135,14 +148,14 @@ def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
 @njit(cache=True, nogil=True)
 def _sum_below(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
-    values, ranks, p, starts, levels = items
+    values, ranks, p, starts, levels, margin = items
     for query in range(block[0], block[1]):
         start = starts[query]
         tree = cells[start : start + levels[query] - 1]
         tree[:] = 0
         j = starts[query + 1] - 1
         for i in range(j, start - 1, -1):
-            while j >= start and p[j] > p[i] - 1.0:
+            while j >= start and p[j] > p[i] - margin:
                 fenwick.add(tree, ranks[j], values[j])
                 j -= 1
             out[i] = fenwick.sum_before(tree, ranks[i])

@@ -15,6 +15,7 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from rankwise.losses.compared_pairs import ComparedPairs, StatementCosts
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.laplacian import ScoreLaplacian, Target
 from rankwise.losses.quadratic_loss import (
@@ -63,16 +64,24 @@ class PairLoss(QuadraticLoss):
         return self._of_all_pairs(supervision)
 
     def _of_preferences(self, supervision: ComparedItems) -> Quadratic:
-        preferences, queries = supervision.preferences, supervision.queries
-        query = queries.codes[preferences.winner]
-        weight = self.weighting.of_pairs(
-            queries, supervision.weight, query, supervision.pair_weights()
-        )
-        graph = self._empty_graph(queries)
-        graph.add(
-            preferences.winner, preferences.loser, *self._costs(preferences.magnitude, weight)
-        )
+        preferences, costs = supervision.preferences, self._statement_costs(supervision)
+        graph = self._empty_graph(supervision.queries)
+        graph.add(preferences.winner, preferences.loser, costs.squared, costs.pull)
         return graph.quadratic()
+
+    def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
+        preferences, queries = supervision.preferences, supervision.queries
+        query, u = queries.codes[preferences.winner], supervision.pair_weights()
+        weight = self.weighting.of_pairs(queries, supervision.weight, query, u)
+        squared, pull = self._costs(preferences.magnitude, weight)
+        return StatementCosts(u, squared, np.where(preferences.tie, 0.0, pull))
+
+    def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
+        """Statements about one pair leave together, by updates of low rank."""
+        if not isinstance(supervision, ComparedItems):
+            return None
+        costs = self._statement_costs(supervision)
+        return ComparedPairs.gather(supervision, self.weighting, costs)
 
     def _empty_graph(self, queries: Queries) -> PairGraph:
         return PairGraph(queries.n_items, queries.codes if self.weighting.couples_items else None)
@@ -230,7 +239,9 @@ class TieFreeLoss(PairLoss):
         return Quadratic(laplacian, Target(laplacian, scores=scores))
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
-        if not isinstance(supervision, ScoredItems) or len(supervision.queries) > 1:
+        if not isinstance(supervision, ScoredItems):
+            return super().holdout_rule(supervision)
+        if len(supervision.queries) > 1:
             return None
         _, level = np.unique(supervision.Y[:, 0], return_inverse=True)
 
@@ -267,6 +278,11 @@ class MagnitudeLoss(TieFreeLoss):
         scale = self.weighting.scale(V, pair_totals(weight[queries.order], queries.starts))
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.Y))
+
+    def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
+        if not self.keep_ties:
+            supervision = supervision.without_tie_weights()
+        return super()._statement_costs(supervision)
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         if not self.keep_ties or not isinstance(supervision, ScoredItems):

@@ -9,16 +9,18 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, lapack, solve_triangular
 
-BLOCK = 4096
+WHOLE, BLOCK = 8192, 2048
+"""Up to WHOLE rows LAPACK factorises the matrix at once, half of what it fails at."""
 
 
-def cholesky_in_place(A: np.ndarray, block: int = BLOCK) -> np.ndarray:
+def cholesky_in_place(A: np.ndarray, block: int | None = None) -> np.ndarray:
     """The lower factor of A, written over its lower triangle; O(m³/3).
 
-    The entries above the diagonal blocks keep their values. LinAlgError if A is not positive
-    definite.
+    The entries above the diagonal keep their values. LinAlgError if A is not positive definite.
     """
     m = len(A)
+    if block is None:
+        block = BLOCK if m > WHOLE else max(m, 1)
     for start in range(0, m, block):
         stop = min(start + block, m)
         diagonal = slice(start, stop)
@@ -31,7 +33,9 @@ def cholesky_in_place(A: np.ndarray, block: int = BLOCK) -> np.ndarray:
         A[stop:, diagonal] = below
         for first in range(stop, m, block):
             right = below[first - stop : first - stop + block]
-            A[first:, first : first + block] -= below[first - stop :] @ right.T
+            change = below[first - stop :] @ right.T
+            change[: len(right)] = np.tril(change[: len(right)])
+            A[first:, first : first + block] -= change
     return A
 
 

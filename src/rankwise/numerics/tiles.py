@@ -10,7 +10,7 @@ import numpy as np
 from rankwise.numerics.arrays import Matrix, dense
 
 TILE = 256
-STRIP = 4096
+STRIP, WHOLE = 1024, 8192
 
 
 def upper_tiles(n: int) -> Iterator[tuple[slice, slice]]:
@@ -42,7 +42,7 @@ def mirror_upper(A: np.ndarray) -> None:
 def inner_products(X: Matrix) -> np.ndarray:
     """X Xᵀ, O(m² n); in strips if m is large, because OpenBLAS would fail (see block_cholesky)."""
     m = X.shape[0]
-    if m <= STRIP:
+    if m <= WHOLE:
         return dense(X @ X.T)
     products = np.empty((m, m))
     for start in range(0, m, STRIP):

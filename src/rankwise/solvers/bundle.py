@@ -3,6 +3,10 @@
 Algorithm 1 (BMRM) of Airola, Pahikkala, Salakoski (2011) with the line search that its authors
 left to future work. An iteration costs two products with Φ, a few evaluations of R over the
 predictions, and a quadratic programme in as many variables as there are planes.
+
+Planes alone are slow if alpha is small or if the features are of very different scale. If the first
+planes say so, a Newton method takes over: on a smoothed risk where pairs are many (scores), along
+the central path where they are listed (preferences). Its steps give points and planes as well.
 """
 
 from __future__ import annotations
@@ -106,7 +110,7 @@ class BundleSolver(Solver):
     def _be_helped(self, run: _Run, helper: SmoothedNewton | InteriorPoint) -> None:
         """Planes from steps of a Newton method, as long as what they prove gets better."""
         point, least, step_of_least = run.best, np.inf, 0
-        for step, plane in enumerate(helper.planes(run.best, run.alpha, run.enough)):
+        for step, plane in enumerate(helper.planes(run.best, run.alpha, lambda: run.enough)):
             self._planes.add(plane.slope, plane.offset)
             alone = plane.offset - float(plane.slope @ plane.slope) / (4 * run.alpha)
             run.raise_bound(alone, self._planes.minimise(run.alpha)[1])

@@ -10,15 +10,23 @@ queries, because only R differs between them (see rankwise.losses.laplacian).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from functools import cached_property
+
 import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.block_cholesky import cholesky_in_place
+from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper
 from rankwise.solvers.solver import Solution, Solver
-from rankwise.solvers.spectral import blur_of, refuse_overflow
+from rankwise.solvers.spectral import PrimalSpectrum, blur_of, refuse_overflow
 from rankwise.spaces.space import Features, Gram, ItemMatrix
+
+WELL_CONDITIONED = 1e-9
+"""The smallest reciprocal condition number at which sums are solved without eigenvectors."""
 
 
 class LostDigits(ArithmeticError):
@@ -50,11 +58,11 @@ class CholeskySolver(Solver):
                 self._A = np.ascontiguousarray(self._A)
             self._diagonal = np.diagonal(self._A).copy()
             self._largest = largest_eigenvalue(self._A)
-        refuse_overflow(self._largest, self._target)
+        refuse_overflow(np.array(self._largest), self._target)
         self._is_factor = False
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
-        if alpha < blur_of(float(self._largest)):
+        if alpha < blur_of(self._largest):
             raise LostDigits
         if self._is_factor:
             mirror_upper(self._A)
@@ -68,22 +76,37 @@ class CholeskySolver(Solver):
         return Solution(solution if self._laplacian is None else self._laplacian.factor(solution))
 
 
-def largest_eigenvalue(A: np.ndarray) -> np.ndarray:
-    """The largest eigenvalue of a semi-definite A by power iterations, O(m²); a lower bound.
+class NormalEquations:
+    """(G + λI) w = Fᵀb, given by G = FᵀLF and Fᵀb alone.
 
-    It starts from the column with the largest diagonal entry, and is within a factor of about 2
-    after three steps unless many eigenvalues are close to the largest.
+    One alpha takes O(n³/3) unless G + λI is so close to singular that only its eigenvectors tell
+    what is noise. They are computed then, or when more alphas are asked for.
     """
-    if not len(A):
-        return np.zeros(())
-    first = int(np.diagonal(A).argmax())
-    largest, v = A[first, first], A[first]
-    for _ in range(3):
-        size = np.abs(v).max()
-        if not 0 < size < np.inf:
-            return np.asarray(size)
-        v = v / size
-        v = v / np.linalg.norm(v)
-        image = A @ v
-        largest, v = max(largest, v @ image), image
-    return np.asarray(largest)
+
+    def __init__(self, G: np.ndarray, moments: np.ndarray):
+        refuse_overflow(G, moments)
+        self._G, self._moments = G, moments
+
+    @cached_property
+    def spectrum(self) -> PrimalSpectrum:
+        return PrimalSpectrum.of_sums(self._G, self._moments)
+
+    def path(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        """(a, n, k) weights for every alpha."""
+        if len(alphas) == 1 and "spectrum" not in vars(self):
+            weights = self._factorised(alphas[0])
+            if weights is not None:
+                return weights[None]
+        return self.spectrum.path(alphas)
+
+    def _factorised(self, alpha: float) -> np.ndarray | None:
+        """The weights for one alpha, None if they would have lost their digits."""
+        regularised = self._G + alpha * np.eye(len(self._G))
+        size = float(np.abs(regularised).sum(axis=0).max(initial=0.0))
+        if not size:
+            return None
+        with one_blas_thread():  # the threads of SciPy's BLAS would compete with those of NumPy's
+            factor, failed = lapack.dpotrf(regularised, lower=1)
+            if failed or lapack.dpocon(factor, size, uplo="L")[0] < WELL_CONDITIONED:
+                return None
+            return np.asarray(lapack.dpotrs(factor, self._moments, lower=1)[0])

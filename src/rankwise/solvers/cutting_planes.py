@@ -9,6 +9,8 @@ import piqp
 
 IDLE_LIMIT = 30
 """A plane is dropped after so many iterations in which it supported no minimiser."""
+QP_ACCURACY = 1e-14
+"""Of the quadratic programme: what it leaves out, later planes would magnify."""
 
 
 class Plane(NamedTuple):
@@ -84,7 +86,8 @@ def _simplex_minimum(P: np.ndarray, b: np.ndarray) -> np.ndarray:
     if t == 1:
         return np.ones(1)
     solver = piqp.DenseSolver()
-    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = 1e-10
+    solver.settings.eps_abs = solver.settings.eps_duality_gap_abs = QP_ACCURACY
+    solver.settings.eps_rel = solver.settings.eps_duality_gap_rel = QP_ACCURACY
     solver.setup(np.asfortranarray(P), -b, np.ones((1, t), order="F"), np.ones(1), x_l=np.zeros(t))
     solver.solve()
     v = np.maximum(solver.result.x, 0.0)

@@ -10,7 +10,7 @@ each of their iterations.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from typing import NamedTuple
 
@@ -33,6 +33,8 @@ LONG = 0.5
 """After a step of this length the dual residual should be nearly gone."""
 MAX_CG = 500
 
+Numbers = float | np.ndarray
+
 
 class _Move(NamedTuple):
     """A direction: changes of w, of Φw, of t, of ξ and of a."""
@@ -50,9 +52,10 @@ class InteriorPoint:
     def __init__(self, products: Products, preconditioning: Preconditioning, risk: PreferenceHinge):
         self._products, self._preconditioning, self._risk = products, preconditioning, risk
 
-    def planes(self, point: Iterate, alpha: float, enough: float) -> Iterator[Plane]:
+    def planes(self, point: Iterate, alpha: float, enough: Callable[[], float]) -> Iterator[Plane]:
         """One plane for each step, the first at `point`, until no step makes progress.
 
+        The caller stops when the gap is `enough()`; the path does not depend on it.
         The dual variables of a step are the weights of the plane: Σ v max(0, 1 − d) ≥ Σ a (1 − d).
         """
         risk, v = self._risk, self._risk.weight
@@ -67,7 +70,7 @@ class InteriorPoint:
             exact = float(v @ np.maximum(0.0, 1.0 - risk.differences(p)))
             yield Plane(w.copy(), p.copy(), exact, slope, float(a.sum()))
             gradient = slope + 2 * alpha * w
-            system = _System(self, alpha, gradient, t, xi, a)
+            system = _System(self, alpha, gradient, (t, xi, a))
             mean = float(a @ t + (v - a) @ xi) / (2 * len(v))
             rest = float(gradient @ gradient) / (4 * alpha)
             if shortest > LONG and rest > 2 * len(v) * mean:
@@ -91,9 +94,16 @@ class InteriorPoint:
 
 
 class _System:
-    """The linear system of one step: (Φᵀ Mᵀ D M Φ + 2 alpha I) dw = right, 1/D = t/a + ξ/(v − a)."""
+    """The linear system of one step: (ΦᵀMᵀDMΦ + 2 alpha I) dw = right, 1/D = t/a + ξ/(v − a)."""
 
-    def __init__(self, method: InteriorPoint, alpha: float, gradient, t, xi, a):
+    def __init__(
+        self,
+        method: InteriorPoint,
+        alpha: float,
+        gradient: np.ndarray,
+        variables: tuple[np.ndarray, np.ndarray, np.ndarray],
+    ):
+        t, xi, a = variables
         self._risk, self._products = method._risk, method._products
         self._gradient, self._t, self._xi, self._a = gradient, t, xi, a
         self._s = self._risk.weight - a
@@ -105,7 +115,7 @@ class _System:
         shape = Evaluation(0.0, gradient, None, lambda: risk.degrees(D))
         self._precondition = method._preconditioning.at(shape, alpha)
 
-    def move(self, r1, r2, start, accuracy: float) -> _Move:
+    def move(self, r1: Numbers, r2: Numbers, start: np.ndarray | None, accuracy: float) -> _Move:
         """a dt + t da = r1 − a t,  (v − a) dξ − ξ da = r2 − (v − a) ξ,  dt = M Φ dw + dξ."""
         a, t, s, xi, risk = self._a, self._t, self._s, self._xi, self._risk
         r1, r2 = r1 - a * t, r2 - s * xi

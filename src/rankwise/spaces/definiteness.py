@@ -6,8 +6,8 @@ import numpy as np
 import scipy.linalg
 
 from rankwise.exceptions import InvalidKernel
-from rankwise.numerics.block_cholesky import BLOCK, cholesky_in_place
-from rankwise.numerics.threads import one_blas_thread
+from rankwise.numerics.block_cholesky import cholesky_in_place
+from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
 from rankwise.numerics.tiles import mirror_upper, upper_tiles
 from rankwise.validation import refuse_unreal
 
@@ -57,22 +57,12 @@ def _refuse_asymmetric(K: np.ndarray, name: str) -> None:
 def _negative_eigenvalue(K: np.ndarray, own: bool) -> float | None:
     """None if K is positive semi-definite up to rounding, else its smallest eigenvalue.
 
-    Cholesky of K shifted by the allowed 1e-8 of its largest eigenvalue decides in O(m³/3); two
+    Cholesky of K shifted by the allowed 1e-8 of its largest eigenvalue decides in O(m³/3);
     power iterations bound that eigenvalue from below, so only failures need the exact spectrum.
     """
-    m = len(K)
-    if not m:
+    if not len(K):
         return None
-    diagonal = np.diagonal(K)
-    v = K[int(diagonal.argmax())]
-    bound = float(diagonal.max())
-    with one_blas_thread():  # the threads of NumPy's BLAS would compete with those of SciPy's
-        for _ in range(2):
-            u = v / max(float(np.linalg.norm(v)), np.finfo(float).tiny)
-            v = K @ u
-            bound = max(bound, float(u @ v))
-    in_place = own and m <= BLOCK  # by blocks, the diagonal blocks lose their upper triangles
-    if _is_definite(K if in_place else K.copy(), NEGATIVE_EIGENVALUE * bound):
+    if _is_definite(K if own else K.copy(), NEGATIVE_EIGENVALUE * largest_eigenvalue(K)):
         return None
     eigenvalues = scipy.linalg.eigvalsh(K)
     if eigenvalues[0] < -NEGATIVE_EIGENVALUE * max(eigenvalues[-1], 0.0):

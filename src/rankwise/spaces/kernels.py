@@ -18,6 +18,7 @@ from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.spaces.definiteness import check_gram, check_square
+from rankwise.spaces.gaussian_kernel import gaussian_kernel
 from rankwise.validation import check_positive
 
 OWN_KERNELS: dict[str, Callable[[Matrix, Matrix], np.ndarray]] = {}
@@ -91,6 +92,9 @@ class Kernel:
             K = _call(self.kernel, X, Y)
         elif self.kernel in OWN_KERNELS:
             K = OWN_KERNELS[self.kernel](X, Y)
+        elif self.kernel == "rbf":
+            with np.errstate(over="ignore", invalid="ignore"):
+                K = gaussian_kernel(X, Y, 1.0 / X.shape[1] if self.gamma is None else self.gamma)
         else:
             gamma = self.gamma
             if gamma is None and self.kernel == "chi2":
@@ -99,7 +103,7 @@ class Kernel:
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
         K = np.asarray(dense(K), dtype=np.float64)
-        if not np.isfinite(K).all():
+        if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
             if callable(self.kernel):
                 raise InvalidKernel("the callable kernel returned values that are not finite.")
             raise InvalidKernel(f"{self.name} overflows on X: scale its features down.")
@@ -119,7 +123,7 @@ class Kernel:
         refuse_too_large(m, m, name or "the kernel matrix", way_out)
         K = self.matrix(X, X)
         if self.may_be_indefinite:
-            check_gram(K, name or f"the matrix of {self.name}")
+            check_gram(K, name or f"the matrix of {self.name}", own=True)
         return K
 
     def between(self, X: Matrix, basis_index: np.ndarray, X_basis: Matrix | None) -> np.ndarray:

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
+from contextlib import nullcontext
 from functools import cached_property, partial
+from threading import Lock
 
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 from sklearn.utils import check_random_state
 
-from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.arrays import LazyRows, Matrix
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.spaces.basis_removal import REDUNDANT, BasisRemoval
@@ -18,6 +20,11 @@ from rankwise.spaces.definiteness import check_gram
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.orthogonal_complement import OrthogonalComplement
 from rankwise.validation import check_index
+
+ROUNDING = float(np.finfo(float).eps)
+"""Times the number of basis items, but at least 64: what rounding leaves of twins of norm 1."""
+WELL_CONDITIONED = 1e4
+"""The largest condition number of K_RR at which sums over K_MR keep enough digits."""
 
 Basis = int | np.ndarray | Sequence[int] | None
 """None for all items, a number of random items, or row numbers."""
@@ -48,24 +55,27 @@ class NystromMap:
     def fit(self, X: Matrix) -> NystromMap:
         """Compute the map and, in `embedding`, the features of all training items X."""
         X = self.kernel.square(X)
-        refuse_too_large(
-            X.shape[0], len(self.basis_index), "the kernel map", "use basis= with fewer items"
-        )
-        self.X_basis = None if self.kernel.is_precomputed else X[self.basis_index]
-        K_MR = self.kernel.between(X, self.basis_index, self.X_basis)
-        self._factorise(K_MR if self.exact else K_MR[self.basis_index])
-        self.K_MR = K_MR if self._is_nearly_singular else None
-        self.embedding = (
-            self.scale[:, None] * self.basis_features
-            if self.exact
-            else K_MR @ self.basis_to_features
-        )
-        return self
+        return self.fit_basis(X[self.basis_index]).embed_training_items(X)
 
     def fit_basis(self, rows: Matrix) -> NystromMap:
         """Compute the map from the rows of its basis items; other items are embedded later."""
         self.X_basis = None if self.kernel.is_precomputed else rows
         self._factorise(self.kernel.between(rows, self.basis_index, self.X_basis))
+        return self
+
+    def embed_training_items(self, X: Matrix) -> NystromMap:
+        """Keep, in `embedding`, the features of all training items X, which hold-outs need."""
+        refuse_too_large(
+            X.shape[0], len(self.basis_index), "the kernel map", "use basis= with fewer items"
+        )
+        if self.exact:
+            self.embedding = self.scale[:, None] * self.basis_features
+            if not self._is_nearly_singular:
+                return self
+        K_MR = self.kernel.between(X, self.basis_index, self.X_basis)
+        self.K_MR = K_MR if self._is_nearly_singular else None
+        if not self.exact:
+            self.embedding = K_MR @ self.basis_to_features
         return self
 
     def _factorise(self, K_RR: np.ndarray) -> None:
@@ -81,7 +91,9 @@ class NystromMap:
         with one_blas_thread():  # the threads of SciPy's BLAS would compete with those of NumPy's
             by_row = np.argsort(self.basis_index)
             scaled = (K_RR / self.scale[:, None] / self.scale)[np.ix_(by_row, by_row)]
-            factor, pivots, rank, _ = lapack.dpstrf(scaled, lower=1)
+            factor, pivots, rank, _ = lapack.dpstrf(
+                scaled, lower=1, tol=ROUNDING * max(len(K_RR), 64)
+            )
             order, rank = by_row[pivots - 1], int(rank)
             inverse = lapack.dtrtri(factor[:rank, :rank], lower=1)[0]
         self.basis_features = np.zeros((len(K_RR), rank))
@@ -177,12 +189,63 @@ class NystromMap:
         sizes = np.linalg.norm(self.basis_features) * np.linalg.norm(inverse)
         return 1.0 / float(sizes) ** 2 if sizes else 1.0
 
+    @cached_property
+    def condition(self) -> float:
+        """The condition number of the basis items, scaled to norm 1; an estimate, O(|R|²)."""
+        inverse = self.basis_to_features * self.scale[:, None]
+        return (
+            _largest_singular_value(self.basis_features) * _largest_singular_value(inverse)
+        ) ** 2
+
     def _recomputed(self, staying: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         assert self.K_MR is not None
         smaller = NystromMap(self.kernel, self.basis_index[staying], exact=self.exact)
         K = self.K_MR[:, staying]
-        smaller._factorise(K[smaller.basis_index])
+        if self.X_basis is None:
+            smaller._factorise(K[smaller.basis_index])
+        else:  # the very numbers that a refit starts from: rounding errors of K_RR matter here
+            smaller.fit_basis(self.X_basis[staying])
         return [K[rows] @ smaller.basis_to_features for rows in parts]
+
+
+class MapRows(LazyRows):
+    """The features F of items X, whose sums FᵀLF and Fᵀb need no more than blocks of K_MR.
+
+    If K_RR is well conditioned, the sums over K_MR are turned by T at the end, which saves the
+    product K_MR T. T magnifies their rounding errors by the condition number of K_RR, so for other
+    bases the rows of F are summed.
+    """
+
+    def __init__(self, map: NystromMap, X: Matrix):
+        self._map, self._X = map, map.kernel.square(X)
+        self._sums_kernel = map.condition <= WELL_CONDITIONED
+        width = len(map.basis_index) if self._sums_kernel else map.rank
+        self.shape = (X.shape[0], width)
+        # A function of the user's need not be safe for several threads.
+        self._turn = Lock() if callable(map.kernel.kernel) else nullcontext()
+
+    def rows(self, items: np.ndarray) -> np.ndarray:
+        map = self._map
+        with self._turn:
+            K = map.kernel.between(self._X[items], map.basis_index, map.X_basis)
+        return K if self._sums_kernel else K @ map.basis_to_features
+
+    def finish(self, G: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        if not self._sums_kernel:
+            return G, moments
+        T = self._map.basis_to_features
+        G = T.T @ G @ T
+        return (G + G.T) / 2, T.T @ moments
+
+
+def _largest_singular_value(A: np.ndarray) -> float:
+    """By ten power iterations, a lower bound within a few percent."""
+    if not A.size:
+        return 1.0
+    v = A[int(np.argmax(np.einsum("ij,ij->i", A, A)))]
+    for _ in range(10):
+        v = A.T @ (A @ (v / np.linalg.norm(v)))
+    return float(np.sqrt(np.linalg.norm(v)))
 
 
 def _norms(K: np.ndarray) -> np.ndarray:

@@ -23,7 +23,7 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.tiles import inner_products
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nystrom_map import Basis, NystromMap, RandomState, choose_basis
+from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
 
 
 class ItemMatrix(ABC):
@@ -238,11 +238,21 @@ class CholeskySpace(Space):
 class ReducedSpace(Space):
     """f(x) = Σ_R b_i k(x, x_i) over basis items R, regularised by bᵀK_RR b (equation 40)."""
 
-    def __init__(self, map: NystromMap):
-        self.map = map
+    def __init__(self, map: NystromMap, X: Matrix | None = None):
+        """The map of the basis items, and the training items X if the space is to have a matrix."""
+        self.map, self._X = map, X
         self.representation = Representation(map.kernel, map.basis_index, map.X_basis)
 
+    @property
+    def rows(self) -> MapRows:
+        """The features of the training items by blocks, for solvers that only sum over them."""
+        assert self._X is not None
+        return MapRows(self.map, self._X)
+
     def build_matrix(self) -> Features:
+        if self.map.embedding is None:
+            assert self._X is not None
+            self.map.embed_training_items(self._X)
         assert self.map.embedding is not None
         return Features(self.map.embedding, self.map.removal())
 
@@ -266,7 +276,8 @@ def build_space(
     """The space of a kernel and an optional reduced set; `as_features` for solvers that need Φ."""
     if basis is not None:
         index = choose_basis(basis, X.shape[0], random_state)
-        return ReducedSpace(NystromMap(kernel, index).fit(X))
+        X = kernel.square(X)
+        return ReducedSpace(NystromMap(kernel, index).fit_basis(X[index]), X)
     if kernel.is_linear:
         return LinearSpace(X, may_be_dual=not as_features)
     return CholeskySpace(X, kernel) if as_features else KernelSpace(X, kernel)

@@ -6,8 +6,12 @@ from collections.abc import Sequence
 from numbers import Integral
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
+from scipy.sparse.csgraph import connected_components
 
 from rankwise.supervision.queries import Labels, Queries
+from rankwise.supervision.votes import read_votes
 from rankwise.validation import refuse_masked, refuse_unreal
 
 Values = Sequence[float] | np.ndarray
@@ -22,12 +26,26 @@ class Preferences:
     winner, loser : (l,) integer arrays
         Row numbers of the items; parallel preferences are allowed, an item over itself is not.
     magnitude : (l,) positive array, default ones
-        How much the winner is better.
+        How much the winner is better. For a tie: how much a win would have been worth, or 0,
+        which counts as 1.
     weight : (l,) non-negative array, default ones
         How much the preference counts.
     n_items : int, optional
         The number of rows of X. If it is given, `fit` refuses any other number.
+    tie : (l,) array of bool, optional
+        The statements that judge both items equal; it does not matter which of them is called the
+        winner. Least squares give them the target 0, hinge losses half a win each way.
+
+    Attributes
+    ----------
+    items : names of the items in the order of their numbers, or None; `from_votes` sets it
+    n_ties, n_contradictions, n_repetitions, n_components, never_compared : what is said about whom
+
+    `preferences[statements]` (a slice, a mask or an array of positions) holds some of the
+    statements, about the same items. `take(items)` keeps some of the items instead.
     """
+
+    items: np.ndarray | None = None
 
     def __init__(
         self,
@@ -36,6 +54,7 @@ class Preferences:
         magnitude: Values | None = None,
         weight: Values | None = None,
         n_items: int | None = None,
+        tie: Sequence[bool] | np.ndarray | None = None,
     ):
         self.winner = _item_numbers(winner, "winner")
         self.loser = _item_numbers(loser, "loser")
@@ -46,10 +65,14 @@ class Preferences:
             )
         self.magnitude = _values(magnitude, "magnitude", length)
         self.weight = _values(weight, "weight", length)
+        self.tie = _marks(tie, length)
         if n_items is not None and not isinstance(n_items, Integral):
             raise ValueError(f"n_items must be an integer; got {n_items!r}.")
         self.n_items = None if n_items is None else int(n_items)
-        _refuse_where(self.magnitude <= 0, "magnitude must be positive: swap winner and loser")
+        self.magnitude = np.where(self.tie & (self.magnitude == 0), 1.0, self.magnitude)
+        _refuse_where(
+            self.magnitude <= 0, "magnitude must be positive: swap winner and loser, or mark a tie"
+        )
         _refuse_where(self.weight < 0, "weight must not be negative: leave the preference out")
         _refuse_where(self.winner == self.loser, "an item cannot be preferred over itself")
         if self.n_items is not None:
@@ -73,11 +96,99 @@ class Preferences:
         loser = np.concatenate(losers) if losers else np.zeros(0, dtype=np.intp)
         return cls(winner, loser, magnitude=y[winner] - y[loser], n_items=len(y))
 
+    @classmethod
+    def from_votes(
+        cls,
+        a: ArrayLike,
+        b: ArrayLike,
+        outcome: ArrayLike,
+        items: ArrayLike | None = None,
+        weight: Values | None = None,
+    ) -> Preferences:
+        """Votes between named items, one per row, as preferences with `items`; O(l log l).
+
+        Parameters
+        ----------
+        a, b : (l,) names of the two items of each vote, of any type
+        outcome : (l,) 1, "a" or the name of a's item if a won; 0, "b" or the name of b's item if b
+            won; 0.5 or "tie" if neither did
+        items : names of all items, in the order of the rows of X; default the names that occur,
+            sorted. An item that no vote is about is listed in `never_compared`
+        weight : (l,) how much each vote counts
+        """
+        votes = read_votes(a, b, outcome, items)
+        found = cls(votes.winner, votes.loser, None, weight, len(votes.items), votes.tie)
+        found.items = votes.items
+        return found
+
     def __len__(self) -> int:
         return len(self.winner)
 
     def __repr__(self) -> str:
-        return f"Preferences({len(self)} preferences, n_items={self.n_items})"
+        """What the preferences hold, in O(l log l)."""
+        parts = [
+            _counted(len(self), "preference") + " about " + _counted(self._n_known_items, "item"),
+            _counted(self.n_ties, "tie"),
+            _counted(self.n_components, "component"),
+        ]
+        if self.n_contradictions:
+            parts.append(_counted(self.n_contradictions, "contradicted pair"))
+        if self.n_repetitions:
+            parts.append(_counted(self.n_repetitions, "repetition"))
+        if len(self.never_compared):
+            parts.append(_counted(len(self.never_compared), "item") + " never compared")
+        return f"Preferences({', '.join(parts)})"
+
+    @property
+    def _n_known_items(self) -> int:
+        """n_items, or one more than the largest row number."""
+        if self.n_items is not None:
+            return self.n_items
+        return int(max(self.winner.max(initial=-1), self.loser.max(initial=-1))) + 1
+
+    @property
+    def n_ties(self) -> int:
+        return int(self.tie.sum())
+
+    @property
+    def n_contradictions(self) -> int:
+        """The number of pairs of items of which each has won at least once."""
+        decided = self.subset(~self.tie)
+        pair_of, pairs = decided.unordered_pairs(decided._n_known_items)
+        first_won = decided.winner < decided.loser
+        ways = [np.bincount(pair_of[won], minlength=len(pairs)) for won in (first_won, ~first_won)]
+        return int(np.count_nonzero((ways[0] > 0) & (ways[1] > 0)))
+
+    @property
+    def n_repetitions(self) -> int:
+        """The number of statements that say the same as an earlier one about the same two items."""
+        pair_of, _ = self.unordered_pairs(self._n_known_items)
+        said = np.where(self.tie, 2, self.winner < self.loser)
+        return len(self) - len(np.unique(3 * pair_of + said))
+
+    @property
+    def n_components(self) -> int:
+        """Groups of compared items that no statement connects; never compared items are none.
+
+        What is learnt about items of different components comes from their features alone.
+        """
+        m = self._n_known_items
+        if not len(self):
+            return 0
+        graph = sparse.coo_array((np.ones(len(self)), (self.winner, self.loser)), shape=(m, m))
+        total, _ = connected_components(graph, directed=False)
+        return int(total) - len(self.never_compared)
+
+    @property
+    def never_compared(self) -> np.ndarray:
+        """The items that no statement is about: their names, or their row numbers."""
+        compared = np.zeros(self._n_known_items, dtype=bool)
+        compared[self.winner] = compared[self.loser] = True
+        rows = np.flatnonzero(~compared)
+        return rows if self.items is None else self.items[rows]
+
+    def __getitem__(self, statements: slice | int | np.ndarray) -> Preferences:
+        return self.subset(statements)
 
     def check_range(self, n_items: int) -> None:
         """Refuse preferences that do not fit n_items rows."""
@@ -96,15 +207,64 @@ class Preferences:
                     f"(0 to {n_items - 1})."
                 )
 
-    def take(self, index: np.ndarray, n_items: int) -> Preferences:
-        """The preferences among the items `index`, numbered by their position in it."""
+    def subset(self, statements: slice | int | np.ndarray) -> Preferences:
+        """Some of the statements, about the same items: a slice, a mask or positions."""
+        if isinstance(statements, slice):
+            chosen = np.arange(len(self))[statements]
+        else:
+            chosen = _positions(np.atleast_1d(np.asarray(statements)), len(self))
+        return self._like(self.winner[chosen], self.loser[chosen], chosen, self.n_items, self.items)
+
+    def _like(
+        self,
+        winner: np.ndarray,
+        loser: np.ndarray,
+        chosen: np.ndarray,
+        n_items: int | None,
+        items: np.ndarray | None,
+    ) -> Preferences:
+        """The `chosen` statements with other numbers of the items."""
+        values = (self.magnitude[chosen], self.weight[chosen])
+        found = Preferences(winner, loser, *values, n_items, self.tie[chosen])
+        if items is not None:
+            found.items = items
+        return found
+
+    def with_halved_ties(self) -> Preferences:
+        """The same without ties: each is half a win for either item."""
+        if not self.tie.any():
+            return self
+        each = np.append(np.arange(len(self)), np.flatnonzero(self.tie))
+        back = np.arange(len(each)) >= len(self)
+        winner = np.where(back, self.loser[each], self.winner[each])
+        loser = np.where(back, self.winner[each], self.loser[each])
+        weight = self.weight[each] * np.where(self.tie[each], 0.5, 1.0)
+        return Preferences(winner, loser, self.magnitude[each], weight, self.n_items)
+
+    def unordered_pairs(self, n_items: int) -> tuple[np.ndarray, np.ndarray]:
+        """(l,) the number of each preference's pair of items, and (p, 2) the pairs, i < j.
+
+        Pairs are numbered in ascending order; O(l log l).
+        """
+        low, high = np.minimum(self.winner, self.loser), np.maximum(self.winner, self.loser)
+        keys, pair_of = np.unique(low * n_items + high, return_inverse=True)
+        return pair_of.ravel(), np.column_stack((keys // n_items, keys % n_items))
+
+    def take(self, index: np.ndarray, n_items: int | None = None) -> Preferences:
+        """The preferences among the items `index`, numbered by their position in it.
+
+        `n_items` is the number of all items, if the preferences do not know it.
+        """
+        n_items = self._n_known_items if n_items is None else n_items
+        index = _positions(np.asarray(index), n_items)
         position = np.full(n_items, -1)
         position[index] = np.arange(len(index))
+        if np.count_nonzero(position >= 0) < len(index):
+            raise ValueError("an item is taken twice, so that its preferences have two places.")
         winner, loser = position[self.winner], position[self.loser]
-        kept = (winner >= 0) & (loser >= 0)
-        return Preferences(
-            winner[kept], loser[kept], self.magnitude[kept], self.weight[kept], len(index)
-        )
+        kept = np.flatnonzero((winner >= 0) & (loser >= 0))
+        names = None if self.items is None else self.items[index]
+        return self._like(winner[kept], loser[kept], kept, len(index), names)
 
 
 def check_preferences(preferences: object, y: object, n_items: int) -> Preferences:
@@ -143,6 +303,38 @@ def _values(values: Values | None, name: str, length: int) -> np.ndarray:
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}.")
     _refuse_where(~np.isfinite(array), f"{name} must be finite")
     return array
+
+
+def _marks(tie: Sequence[bool] | np.ndarray | None, length: int) -> np.ndarray:
+    if tie is None:
+        return np.zeros(length, dtype=bool)
+    refuse_masked(tie, "tie")
+    marks = np.asarray(tie)
+    if marks.shape != (length,):
+        raise ValueError(f"tie must have shape ({length},), got {marks.shape}.")
+    if marks.dtype != bool and not np.isin(marks, (0, 1)).all():
+        raise ValueError("tie must hold True and False only.")
+    return marks.astype(bool)
+
+
+def _positions(chosen: np.ndarray, length: int) -> np.ndarray:
+    """Positions of `length` things, from a mask of that length or from numbers below it."""
+    if chosen.dtype == bool:
+        if chosen.shape != (length,):
+            raise ValueError(f"a mask must have shape ({length},), got {chosen.shape}.")
+        return np.flatnonzero(chosen)
+    if chosen.size == 0:
+        return np.zeros(0, dtype=np.intp)
+    if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
+        raise ValueError("positions must be integers, a mask or a slice.")
+    outside = (chosen < -length) | (chosen >= length)
+    if outside.any():
+        raise IndexError(f"position {chosen[np.argmax(outside)]} is not among {length}.")
+    return np.where(chosen < 0, chosen + length, chosen)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" + ("" if number == 1 else "s")
 
 
 def _refuse_where(bad: np.ndarray, reason: str) -> None:

@@ -118,14 +118,30 @@ class ComparedItems(Supervision):
     def select_outputs(self, columns: np.ndarray) -> ComparedItems:
         return self
 
+    def without_statements(self, statements: np.ndarray) -> ComparedItems:
+        """The same items without some of the preferences."""
+        kept = self.preferences.subset(np.delete(np.arange(len(self.preferences)), statements))
+        return ComparedItems(kept, self.queries, self.weight)
+
+    def without_tie_weights(self) -> ComparedItems:
+        """The same with ties that weigh nothing."""
+        preferences = self.preferences[:]
+        preferences.weight = np.where(preferences.tie, 0.0, preferences.weight)
+        return ComparedItems(preferences, self.queries, self.weight)
+
+    def with_halved_ties(self) -> ComparedItems:
+        """The same with each tie as half a win for either item."""
+        return ComparedItems(self.preferences.with_halved_ties(), self.queries, self.weight)
+
     def pair_weights(self) -> np.ndarray:
         """(l,) the weight of each preference, before the loss has its say."""
         winner, loser = self.preferences.winner, self.preferences.loser
         return self.preferences.weight * self.weight[winner] * self.weight[loser]
 
     def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        pairs = np.column_stack((self.preferences.winner, self.preferences.loser))
-        return pairs, self.preferences.magnitude[:, None]
+        preferences = self.preferences
+        pairs = np.column_stack((preferences.winner, preferences.loser))
+        return pairs, np.where(preferences.tie, 0.0, preferences.magnitude)[:, None]
 
     def check(self) -> None:
         winner, loser = self.preferences.winner, self.preferences.loser

@@ -1,0 +1,154 @@
+"""Hold-outs of explicit preferences: rows of a ridge problem, one for each pair of compared items.
+
+With the rows √W (x_i − x_j) and targets √W z̄ of rankwise.losses.compared_pairs, along the
+eigenvectors of rankwise.solvers.spectral,
+
+    B_e = √W (P_i − P_j)       H = B D Bᵀ          in the primal,
+    B_e = √W (Y_i − Y_j)       H = B Λ D Bᵀ        in the dual, Y = R (RᵀR)⁻¹ U,
+
+and e = β − H β are the residuals. Statements leave as rows do:
+
+    all statements about one pair      z̄ − e / (√W (1 − H_ee))             O(r) for each alpha
+    items U, with the pairs E at them  f_U − P_U D B_Eᵀ (I − H)_EE⁻¹ e_E    O(|E|² r + |E|³)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rankwise.holdout.block_systems import smallest_pivot
+from rankwise.losses.compared_pairs import ComparedPairs
+from rankwise.losses.graph_laplacian import GraphLaplacian
+from rankwise.losses.quadratic_loss import by_kind
+from rankwise.numerics.progress import track
+from rankwise.solvers.spectral import DualSpectrum, Resolvent
+
+if TYPE_CHECKING:
+    from rankwise.holdout.protocol import Alphas
+    from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+
+LEVERAGE = 1e-7
+"""If 1 − leverage is smaller, it has lost its digits."""
+NUMBERS_AT_ONCE = 4_000_000
+
+
+class StatementHoldouts:
+    """The rows of one problem, and what they predict when some of them leave."""
+
+    def __init__(self, problem: QuadraticHoldouts, pairs: ComparedPairs):
+        self._problem, self._pairs = problem, pairs
+        self._spectrum = problem.spectrum
+        if isinstance(self._spectrum, DualSpectrum):
+            laplacian = problem.quadratic.laplacian
+            assert isinstance(laplacian, GraphLaplacian)
+            self._items = laplacian.inverse_factor(self._spectrum.U)
+            self._scale = self._spectrum.eigenvalues
+        else:
+            self._items = self._spectrum.P
+            self._scale = np.ones(len(self._spectrum.eigenvalues))
+        everything = np.arange(problem.n_items)
+        offset = problem.offset_of(everything)[:, 0]
+        self._known = offset[pairs.first] - offset[pairs.second]
+        """(p,) differences that are known beforehand."""
+
+    def _differences(self, pairs: np.ndarray) -> np.ndarray:
+        """(|pairs|, r) rows of the ridge problem, before their weights √W."""
+        return self._items[self._pairs.first[pairs]] - self._items[self._pairs.second[pairs]]
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
+        """(a, l) held-out f_winner − f_loser; statements about one pair leave together."""
+        rule = self._pairs
+        if rule.couples:
+            differences = np.stack([self._by_query(alpha) for alpha in alphas])
+        else:
+            differences = self._leave_each_pair_out(np.asarray(alphas, dtype=float))
+        return differences[:, rule.pair_of] * rule.sign
+
+    def _by_query(self, alpha: float) -> np.ndarray:
+        """(p,) the differences of each query on its posterior given the other queries."""
+        rule, queries = self._pairs, self._pairs.supervision.queries
+        out, query = np.empty(len(rule.first)), queries.codes[rule.first]
+        for pairs in by_kind(query):
+            items = np.sort(queries.members(query[pairs[0]]))
+            posterior = self._problem.posterior(items, alpha)
+            assert isinstance(posterior.rule, ComparedPairs)
+            part = StatementHoldouts(posterior, posterior.rule)
+            out[pairs] = part._leave_each_pair_out(np.ones(1))[0]  # in the same order of pairs
+        return out
+
+    def _leave_each_pair_out(self, alphas: np.ndarray) -> np.ndarray:
+        """(a, p) differences f_first − f_second without the statements about the pair."""
+        rule = self._pairs
+        everything = np.arange(len(rule.first))
+        out = np.empty((len(alphas), len(everything)))
+        factors = np.ones(len(everything))
+        if rule.weighting.couples_items:
+            factors = rule.alpha_factors(everything)
+        lost = np.isnan(factors)
+        _, kind = np.unique(factors, return_inverse=True)
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
+        for same in by_kind(kind):
+            if lost[same[0]]:
+                continue
+            for pairs in np.array_split(same, -(-len(same) // at_once)):
+                out[:, pairs], too_close = self._leave_rows_out(pairs, alphas * factors[same[0]])
+                lost[pairs] = too_close
+        refitted = np.flatnonzero(lost)
+        for pair in track(refitted, len(refitted), "refitting without each pair"):
+            statements = np.flatnonzero(rule.pair_of == pair)
+            found = self._problem.without_statements(statements, alphas)[:, 0, 0]
+            out[:, pair] = found * rule.sign[statements[0]]
+        return out
+
+    def _leave_rows_out(
+        self, pairs: np.ndarray, alphas: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(a, |pairs|) differences, and which pairs have lost their digits."""
+        rule, known = self._pairs, self._known[pairs]
+        D = 1.0 / (self._spectrum.eigenvalues + alphas[:, None])
+        X = self._differences(pairs)
+        left = 1.0 - rule.squared[pairs] * ((D * self._scale) @ (X**2).T)
+        fitted = (self._scale * self._spectrum.solutions(alphas)[:, :, 0]) @ X.T
+        target = rule.target[pairs] - known
+        counts = rule.squared[pairs] > 0
+        too_close = counts & ((left.min(axis=0) < LEVERAGE) | (alphas.min() < self._rounding()))
+        out = target - (target - fitted) / np.where(counts & ~too_close, left, 1.0)
+        if not counts.all():  # nothing leaves, and the two items may not even be connected
+            first, second = rule.first[pairs[~counts]], rule.second[pairs[~counts]]
+            f = self._spectrum.solutions(alphas)[:, :, 0] @ self._spectrum.P.T
+            out[:, ~counts] = f[:, first] - f[:, second]
+        return out + known, too_close
+
+    def _rounding(self) -> float:
+        """In the primal eigenvalues have absolute errors, which must be small beside alpha."""
+        return self._spectrum.rounding() if self._spectrum.cancels else 0.0
+
+    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray | None:
+        """(a, |items|, 1) predictions without the items, or None if a refit is cheaper or safer."""
+        rule, spectrum = self._pairs, self._spectrum
+        pairs = rule.touching(items)
+        if rule.couples or len(pairs) > len(spectrum.eigenvalues):
+            return None
+        factor = rule.alpha_factor_without(items) if rule.weighting.couples_items else 1.0
+        scaled = np.asarray(alphas) * factor
+        if np.isnan(factor) or scaled.min() < self._rounding():
+            return None
+        normals, values = self._problem.matrix.constraints_without(items)
+        rotated = spectrum.rotate(normals)
+        root = np.sqrt(rule.squared[pairs])
+        B = root[:, None] * self._differences(pairs)
+        beta = (root * (rule.target[pairs] - self._known[pairs]))[:, None]
+        P = spectrum.P[items]
+        out = np.empty((len(scaled), len(items), 1))
+        for i, alpha in enumerate(scaled):
+            resolvent = Resolvent(1.0 / (spectrum.eigenvalues + alpha), rotated, values)
+            solution = resolvent.solve(spectrum.moments)
+            residuals = beta - (B * self._scale) @ solution
+            operator = -resolvent.sandwich(B * np.sqrt(self._scale))
+            operator.flat[:: len(operator) + 1] += 1.0
+            if smallest_pivot(operator) < LEVERAGE:
+                return None
+            out[i] = P @ (solution - resolvent.apply(B.T @ np.linalg.solve(operator, residuals)))
+        return out + self._problem.offset_of(items)

@@ -1,0 +1,185 @@
+"""Votes between named items, ties, and parts of preferences."""
+
+import io
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose, assert_array_equal
+
+from rankwise import Preferences, RankRLS, RankSVM, load, save
+from rankwise.datasets import read_preferences
+from tests import reference
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(6, 3))
+
+
+def as_text(preferences):
+    names = np.arange(99) if preferences.items is None else preferences.items
+    rows = zip(names[preferences.winner], names[preferences.loser], preferences.tie)
+    return [f"{w}{'=' if tie else '>'}{l}" for w, l, tie in rows]
+
+
+@pytest.mark.parametrize(
+    "outcome",
+    [
+        [1, 0, 0.5, 1],
+        ["a", "b", "tie", "a"],
+        ["x", "x", "tie", "y"],
+        ["1", "0", "0.5", "A"],
+        np.array(["a", 0, "tie", 1], dtype=object),
+    ],
+)
+def test_every_way_to_write_an_outcome(outcome):
+    votes = Preferences.from_votes(["x", "z", "y", "y"], ["y", "x", "z", "z"], outcome)
+    assert as_text(votes) == ["x>y", "x>z", "y=z", "y>z"]
+    assert_array_equal(votes.items, ["x", "y", "z"])
+    assert votes.n_items == 3
+
+
+def test_numbers_and_mixed_names():
+    votes = Preferences.from_votes([7, 9], [8, 7], [7, 7], weight=[2, 3])
+    assert as_text(votes) == ["7>8", "7>9"]
+    assert_array_equal(votes.weight, [2, 3])
+    mixed = Preferences.from_votes(np.array([7, "u"], dtype=object), [8, 7], ["a", "b"])
+    assert_array_equal(mixed.items, ["7", "8", "u"])
+
+
+def test_items_in_a_given_order():
+    votes = Preferences.from_votes(["x", "z"], ["y", "x"], [1, 1], items=["z", "q", "y", "x"])
+    assert as_text(votes) == ["x>y", "z>x"]
+    assert_array_equal(votes.winner, [3, 0])
+    assert_array_equal(votes.never_compared, ["q"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((["x", "y"], ["y", "y"], [1, 1]), "row 1 compares item y with itself"),
+        ((["x", "y"], ["y", "x"], [1, 2]), "outcome at row 1 is '2'"),
+        ((["x", "y"], ["y", "x"], ["a", "won"]), "outcome at row 1 is 'won'.*'tie'"),
+        ((["x", "y"], ["y", None], [1, 1]), "b has no value at row 1"),
+        ((["x", "y"], ["y", "x"], [1, np.nan]), "outcome has no value at row 1"),
+        ((["x", "y"], ["y"], [1, 1]), "same length"),
+        ((["x", "y"], ["y", "u"], [1, 1], ["x", "y"]), "b at row 1 is u.*not among items"),
+        ((["x"], ["y"], [1], ["x", "y", "x"]), "items contains x twice"),
+        (([2, 1], [1, 0], [1, 1]), "row 0 is '1', which is also the name"),
+        ((["b", "c"], ["a", "a"], ["a", "a"]), "row 0 is 'a', which is also the name"),
+        (([["x"]], [["y"]], [[1]]), "one-dimensional"),
+    ],
+)
+def test_what_votes_refuse(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        Preferences.from_votes(*arguments)
+
+
+def test_what_is_said_about_whom():
+    winner, loser = [0, 0, 1, 3, 3, 0], [1, 1, 0, 4, 4, 1]
+    preferences = Preferences(winner, loser, n_items=7, tie=[0, 0, 0, 0, 1, 1])
+    assert preferences.n_ties == 2
+    assert preferences.n_contradictions == 1
+    assert preferences.n_repetitions == 1
+    assert preferences.n_components == 2
+    assert_array_equal(preferences.never_compared, [2, 5, 6])
+    assert repr(preferences) == (
+        "Preferences(6 preferences about 7 items, 2 ties, 2 components, 1 contradicted pair, "
+        "1 repetition, 3 items never compared)"
+    )
+    assert (
+        repr(Preferences([], []))
+        == "Preferences(0 preferences about 0 items, 0 ties, 0 components)"
+    )
+
+
+def test_parts_are_about_the_same_items():
+    votes = Preferences.from_votes(
+        ["x", "z", "y", "x"], ["y", "x", "z", "w"], [1, 1, 0.5, 0], weight=[1, 2, 3, 4]
+    )
+    for chosen in ([1, 2], slice(1, 3), np.array([False, True, True, False]), [-3, -2]):
+        part = votes[chosen]
+        assert as_text(part) == ["z>x", "y=z"] and part.n_items == 4
+        assert_array_equal(part.weight, [2, 3])
+    assert as_text(votes[-1]) == ["w>x"]
+    taken = votes.take([3, 1])
+    assert_array_equal(taken.items, ["z", "x"])
+    assert as_text(taken) == ["z>x"] and taken.n_items == 2
+    for wrong, error in (
+        ([True, False], "mask must have shape"),
+        ([4], "position 4"),
+        ([0.5], "integers"),
+    ):
+        with pytest.raises((ValueError, IndexError), match=error):
+            votes[wrong]
+    with pytest.raises(ValueError, match="taken twice"):
+        votes.take([1, 1])
+
+
+def test_marks_of_ties_are_checked():
+    for tie, message in (([1], "shape"), ([0, 2], "True and False")):
+        with pytest.raises(ValueError, match=message):
+            Preferences([0, 1], [1, 2], tie=tie)
+    with pytest.raises(ValueError, match=r"preference 1.*mark a tie"):
+        Preferences([0, 1], [1, 2], magnitude=[0, 0], tie=[1, 0])
+    assert_array_equal(Preferences([0], [1], magnitude=[0], tie=[1]).magnitude, [1])
+
+
+TIED = Preferences(
+    [0, 1, 2, 3, 4], [1, 2, 3, 4, 5], [1, 2, 0.5, 1, 3], [1, 1, 2, 1, 1], 6, [0, 1, 0, 1, 0]
+)
+
+
+@pytest.mark.parametrize("loss", ["magnitude", "unit", "relative"])
+@pytest.mark.parametrize("ties", ["keep", "drop"])
+def test_a_tie_has_the_target_0_in_least_squares(loss, ties):
+    pairs = []
+    for h, j, y, weight, tie in zip(*(getattr(TIED, name) for name in VALUES)):
+        z, w = reference.target_and_weight(loss, y)
+        dropped = tie and loss == "magnitude" and ties == "drop"
+        pairs.append((h, j, 0.0 if tie else z, 0.0 if dropped else weight * w**2))
+    L, b = reference.laplacian_and_target(pairs, 6)
+    model = RankRLS(0.5, loss=loss, ties=ties).fit(X, preferences=TIED)
+    assert_allclose(model.coef_, reference.primal_solution(X, L, b, 0.5), atol=1e-10)
+    rest = TIED[[0, 2, 3, 4]]
+    f = RankRLS(0.5, loss=loss, ties=ties).fit(X, preferences=rest).predict(X)
+    assert_allclose(model.leave_preference_out()[1], f[1] - f[2], atol=1e-10)
+
+
+VALUES = ("winner", "loser", "magnitude", "weight", "tie")
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+def test_a_tie_is_half_a_win_each_way_in_hinge_losses(loss):
+    halves = Preferences(
+        [0, 1, 2, 2, 3, 4, 4], [1, 2, 1, 3, 4, 3, 5], weight=[1, 0.5, 0.5, 2, 0.5, 0.5, 1]
+    )
+    options = {"loss": loss, "tol": 1e-9}
+    found = RankSVM(0.01, **options).fit(X, preferences=TIED)
+    expected = RankSVM(0.01, **options).fit(X, preferences=halves)
+    assert found.objective_ == pytest.approx(expected.objective_, rel=1e-7)
+
+
+def test_a_saved_model_keeps_its_ties(tmp_path):
+    model = RankRLS(0.5).fit(X, preferences=TIED)
+    save(model, tmp_path / "model.rw", training_data=True)
+    loaded = load(tmp_path / "model.rw")
+    assert_allclose(loaded.leave_preference_out(), model.leave_preference_out())
+
+
+def test_files_with_ties_and_columns_of_any_name():
+    lines = "chosen,rejected,draw,n\nx,y,no,1\ny,z,yes,3\n"
+    columns = {"winner": "chosen", "loser": "rejected", "tie": "draw", "weight": "n"}
+    read = read_preferences(io.BytesIO(lines.encode()), items=["x", "y", "z"], columns=columns)
+    assert as_text(read) == ["x>y", "y=z"]
+    assert_array_equal(read.weight, [1, 3])
+    by_header = read_preferences(io.BytesIO(b"winner,loser,tie\n0,1,0\n1,2,1\n"))
+    assert as_text(by_header) == ["0>1", "1=2"]
+    votes = "model_a,model_b,winner\nx,y,a\nz,x,tie\n"
+    columns = {"a": "model_a", "b": "model_b", "outcome": "winner"}
+    assert as_text(read_preferences(io.BytesIO(votes.encode()), columns=columns)) == ["x>y", "z=x"]
+    for wrong, message in (
+        ({"winner": "nobody"}, "no column is called 'nobody'"),
+        ({"winner": "model_a", "judge": "x"}, "no role 'judge'"),
+        ({"a": "model_a"}, "'b' is missing"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            read_preferences(io.BytesIO(votes.encode()), columns=wrong)
