@@ -105,7 +105,22 @@ class QuadraticHoldouts(HeldOut):
         assert isinstance(self.rule, ComparedPairs)
         if closed and len(self.rule.touching(items)) > len(items):
             return None
-        return self._statements.without(items, alphas)
+        return self._statements.without(items, items, alphas)
+
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
+        """By an update of low rank for explicit preferences, else by a refit."""
+        removal, features, found = self.matrix.removal, None, None
+        if self.offset is None and removal is not None and np.isin(removal.items, items).all():
+            return np.zeros((len(alphas), len(predicted), self.n_outputs))
+        if removal is not None and removal.recompute is not None:
+            features = removal.recompute(items)
+        if features is not None:
+            return self._refit(items, alphas, Features(features), predicted)
+        if self._statements is not None:
+            found = self._statements.without(items, predicted, alphas)
+        return self._refit(items, alphas, None, predicted) if found is None else found
 
     @cached_property
     def _statements(self) -> StatementHoldouts | None:
@@ -224,18 +239,26 @@ class QuadraticHoldouts(HeldOut):
         return np.stack([PQ @ (d[:, None] * c) for d in D]) + self.offset_of(items)
 
     def _refit(
-        self, items: np.ndarray, alphas: Alphas, matrix: ItemMatrix | None = None
+        self,
+        items: np.ndarray,
+        alphas: Alphas,
+        matrix: ItemMatrix | None = None,
+        predicted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Train on the remaining items: one decomposition for all alphas."""
+        """Train on the remaining items: one decomposition for all alphas.
+
+        The predictions are those of the items, unless others are to be `predicted`.
+        """
         matrix = self.matrix if matrix is None else matrix
+        predicted = items if predicted is None else predicted
         staying = np.setdiff1d(np.arange(self.n_items), items)
         rest = self.spectrum_without(items, matrix)
         normals, values = matrix.constraints_without(items)
-        out = np.empty((len(alphas), len(items), self.n_outputs))
+        out = np.empty((len(alphas), len(predicted), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = matrix.scores(items, staying, rest.model(solution, alpha))
-        return out + self.offset_of(items)
+            out[i] = matrix.scores(predicted, staying, rest.model(solution, alpha))
+        return out + self.offset_of(predicted)
 
     def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:
         """The decomposition of the remaining items, with the features or kernel of `matrix`."""
