@@ -58,10 +58,15 @@ class RankRLSCV(PairwiseLeastSquares):
     scoring: str | Callable | None = None
     alpha_per_target: bool = False
 
-    def fit(self, X, y, *, qid=None, sample_weight=None):
-        """Score the grid, choose, and keep the model of the chosen alpha."""
+    def fit(self, X, y, *, qid=None, sample_weight=None, groups=None):
+        """Score the grid, choose, and keep the model of the chosen alpha.
+
+        groups : (m,) labels of items that belong together, such as the samples of a patient: they
+            always leave together. cv="auto" without queries then holds out every pair of groups,
+            or folds of whole groups if there are fewer than 5 or more than 40 groups.
+        """
         problem, single = self._checked_problem(X, y, qid, sample_weight, None)
-        folds = folds_of(problem, self.cv, random_state=self.random_state)
+        folds = folds_of(problem, self.cv, random_state=self.random_state, groups=groups)
         self.cv_ = str(folds)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

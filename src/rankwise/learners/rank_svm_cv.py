@@ -57,14 +57,19 @@ class RankSVMCV(HingeRanker):
     cv: Splits = 5
     scoring: str | Callable | None = None
 
-    def fit(self, X, y, *, qid=None, sample_weight=None):
-        """Score the grid on held-out predictions, choose, and refit on everything."""
+    def fit(self, X, y, *, qid=None, sample_weight=None, groups=None):
+        """Score the grid on held-out predictions, choose, and refit on everything.
+
+        groups : (m,) labels of items that belong together: they always leave together.
+        """
         self._check_parameters()
         X = check_items(self, X, reset=True, dtype=self.precisions(Kernel.of(self)))
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight)
         self._has_queries = qid is not None
         risks = self._risks(supervision)
-        folds = Folds(self.cv, supervision.queries, supervision.Y, random_state=self.random_state)
+        folds = Folds(
+            self.cv, supervision.queries, supervision.Y, groups, random_state=self.random_state
+        )
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
                 f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
