@@ -189,7 +189,7 @@ class QuadraticHoldouts(HeldOut):
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
-            if spectrum.cancels and smallest_pivot(operator) < LEVERAGE:
+            if spectrum.cancels_at(alpha) and smallest_pivot(operator) < LEVERAGE:
                 return self._refit(items, given)
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)

@@ -175,7 +175,7 @@ class SmallHoldouts:
         resolvent, solution = spectrum.resolvent(alpha), spectrum.solutions([alpha])[0]
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
-        smallest = LEVERAGE if spectrum.cancels else 0.0
+        smallest = LEVERAGE if spectrum.cancels_at(alpha) else 0.0
         if rule.centred:
             laplacian = problem.quadratic.laplacian
             assert isinstance(laplacian, ScoreLaplacian)
@@ -216,6 +216,7 @@ class HeldOutRows:
     def __init__(self, problem: QuadraticHoldouts, held: np.ndarray, alpha: float):
         self._problem, self._held, self._alpha = problem, held, alpha
         self._spectrum: Spectrum = problem.spectrum
+        self._cancels = self._spectrum.cancels_at(alpha)
         self._removal: BasisRemoval | None = problem.matrix.removal
         self.rows, position = np.unique(held, return_inverse=True)
         self.position = position.reshape(held.shape)
@@ -236,7 +237,7 @@ class HeldOutRows:
     def _single_system(self) -> RowSystem:
         """Only the diagonals of M and Q are needed: both have one column."""
         self._diagonal = M = self._spectrum.residual_diagonal(self._alpha)[self.rows]
-        if self._spectrum.cancels:
+        if self._cancels:
             M = np.maximum(M, LEVERAGE)
         return RowSystem(M[:, None], ((self.P * self.B) @ self.D)[:, None], *self._fitted())
 
@@ -287,9 +288,9 @@ class HeldOutRows:
         feature behind.
         """
         lost = np.zeros(len(self._held), dtype=bool)
-        if self._spectrum.cancels or self.in_basis.any():
+        if self._cancels or self.in_basis.any():
             lost = self._is_near_singular()
-        if not self._spectrum.cancels:
+        if not self._cancels:
             lost &= self.in_basis
         removal = self._removal
         if removal is not None and (
