@@ -47,9 +47,13 @@ def ranking_error(y, s, qid=None):
     return mean_over_queries(one_ranking_error, y, s, qid)
 
 
-def misranking(y, s):
+def one_misranking(y, s):
     wrong = [s[i] <= s[j] for i, j in product(range(len(y)), repeat=2) if y[i] > y[j]]
     return np.mean(wrong) if wrong else None
+
+
+def misranking(y, s, qid=None):
+    return mean_over_queries(one_misranking, y, s, qid)
 
 
 def pair_cost(y, s, cost, power, epsilon):
@@ -67,8 +71,11 @@ def pair_cost(y, s, cost, power, epsilon):
     return total / len(y) ** 2
 
 
-def preference_error(preferences, s):
-    losses = [heaviside(s[j] - s[i]) for i, j in zip(preferences.winner, preferences.loser)]
+def preference_error(preferences, s, tie=0.5):
+    losses = [
+        tie if s[i] == s[j] else heaviside(s[j] - s[i])
+        for i, j in zip(preferences.winner, preferences.loser)
+    ]
     return np.sum(preferences.weight * losses) / np.sum(preferences.weight)
 
 
@@ -95,6 +102,32 @@ def one_average_precision(y, s):
         return np.mean([relevant[: place + 1].mean() for place in np.flatnonzero(relevant)])
 
     return np.mean([precision(r) for r in rankings(s)]) if (y > 0).any() else None
+
+
+def one_reciprocal_rank(y, s, k=None, highest=None):
+    """A reader goes down the list and stops at an item with probability (2^y − 1)/2^highest."""
+
+    def expected(ranking):
+        total, reads = 0.0, 1.0
+        for rank, item in enumerate(ranking[:k], start=1):
+            stops = (2.0 ** y[item] - 1) / 2.0**highest
+            total, reads = total + reads * stops / rank, reads * (1 - stops)
+        return total
+
+    return np.mean([expected(r) for r in rankings(s)])
+
+
+def conditional_error_of_pairs(Y, S, condition):
+    """Equation 4 of Pahikkala et al. (2013): the mean over all pairs of all conditions."""
+    if condition == "column":
+        Y, S = Y.T, S.T
+    errors = [
+        heaviside(S[v, b] - S[v, a])
+        for v in range(len(Y))
+        for a, b in product(range(Y.shape[1]), repeat=2)
+        if Y[v, a] > Y[v, b]
+    ]
+    return np.mean(errors) if errors else None
 
 
 def conditional_error(Y, S, condition):

@@ -158,7 +158,7 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
         weight = np.full(n_items, float(sample_weight))
     else:
         try:
-            weight = np.asarray(sample_weight, dtype=np.float64)
+            weight = np.array(sample_weight, dtype=np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"sample_weight must hold numbers, one an item: {error}.") from error
     if weight.shape != (n_items,):

@@ -10,6 +10,7 @@ import rankwise
 from rankwise.cli import COMMANDS
 from rankwise.learners import item_scaler
 from rankwise.losses.losses_by_name import HINGE_LOSSES, QUADRATIC_LOSSES
+from rankwise.losses.query_weights import QUERY_WEIGHTS
 from rankwise.spaces.kernels import OWN_KERNELS
 from rankwise.workflow import recipe
 
@@ -56,6 +57,7 @@ def test_the_names_that_help_shows_are_those_of_the_learners():
     """workflow/recipe.py lists them, because help must not import the tables of the learners."""
     assert list(recipe.LEARNERS["rank-rls"].losses) == list(QUADRATIC_LOSSES)
     assert list(recipe.LEARNERS["rank-svm"].losses) == list(HINGE_LOSSES)
+    assert list(QUERY_WEIGHTS) == list(recipe.QUERY_WEIGHTS)
     assert set(OWN_KERNELS) <= set(recipe.KERNELS)
     assert (recipe.SCALES, recipe.MISSING) == (item_scaler.SCALES, item_scaler.MISSING)
     assert all(isinstance(method.estimator, type) for method in recipe.LEARNERS.values())

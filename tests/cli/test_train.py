@@ -129,3 +129,40 @@ def test_tiny_data_train_or_say_why_not(tmp_path, learner):
         path = rankwise.load(model).record["path"]
         assert np.isfinite(path["score"]).all()
         run("report", model, data, "-o", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("learner", ["rank-rls", "rank-svm"])
+def test_query_weights_are_those_of_the_library(folder, tmp_path, learner):
+    X, y, qid = made_items()
+    estimator = {"rank-rls": rankwise.RankRLS, "rank-svm": rankwise.RankSVM}[learner]
+    options = ("--learner", learner, "--alpha", "0.5", "-o", tmp_path / "m.rw")
+    for name in ("pairs", "size", "queries"):
+        run("train", folder / "train.csv", *options, "--query-weight", name)
+        expected = estimator(0.5, query_weight=name).fit(X, y, qid=qid).predict(X)
+        found = scores(run("predict", tmp_path / "m.rw", folder / "train.csv").stdout)
+        np.testing.assert_allclose(found, expected, rtol=1e-9)
+    arguments = ["train", folder / "train.csv", "--learner", "mprank", "--query-weight", "size"]
+    refused = CliRunner().invoke(main, [*map(str, arguments), "-o", str(tmp_path / "m.rw")])
+    assert refused.exit_code and "rank-rls, rank-svm have it" in refused.output
+
+
+def test_preferences_stay_within_queries(folder, tmp_path):
+    """A table with a query column: statements across queries are refused, the others weigh."""
+    X, _, qid = made_items()
+    inside = [
+        (i, j) for i in range(30) for j in range(30) if qid[i] == qid[j] and X[i, 0] > X[j, 0]
+    ]
+    write_csv(tmp_path / "items.csv", target=False)
+    (tmp_path / "wins.csv").write_text("\n".join(f"d{i},d{j}" for i, j in inside) + "\n")
+    model = tmp_path / "m.rw"
+    options = ("--preferences", tmp_path / "wins.csv", "--learner", "rank-svm", "--alpha", "0.1")
+    run("train", tmp_path / "items.csv", *options, "-o", model)
+    statements = rankwise.Preferences(*np.transpose(inside), n_items=len(X))
+    expected = rankwise.RankSVM(0.1).fit(X, preferences=statements, qid=qid).predict(X)
+    found = scores(run("predict", model, tmp_path / "items.csv").stdout)
+    np.testing.assert_allclose(found, expected, rtol=1e-9)
+    across = next(j for j in range(len(X)) if qid[j] != qid[0])
+    (tmp_path / "wins.csv").write_text(f"d0,d{across}\n")
+    arguments = ["train", tmp_path / "items.csv", *options, "-o", model]
+    refused = CliRunner().invoke(main, [str(part) for part in arguments])
+    assert refused.exit_code and "different queries" in refused.output

@@ -89,7 +89,7 @@ def test_rank_svm_extends_and_warns():
         RankSVMCV([1e-9, 1e-8], cv=3).fit(X, Y, qid=QID)
 
 
-@pytest.mark.parametrize("setting", ["rows", "edges"])
+@pytest.mark.parametrize("setting", ["rows"])
 def test_conditional_ranker_extends_and_warns(setting):
     A, B = RNG.normal(size=(12, 6)), RNG.normal(size=(9, 5))
     relation = A @ RNG.normal(size=(6, 5)) @ B.T + 4 * RNG.normal(size=(12, 9))

@@ -89,6 +89,24 @@ class TestLeavePairOut:
             MPRank(C).fit(X, Y, qid=qid).pairwise_loo(), slow.pairwise_loo(X, Y, C, qid)
         )
 
+    @pytest.mark.parametrize("qid", [None, QID])
+    @pytest.mark.parametrize("options", [{}, RBF])
+    @pytest.mark.parametrize("C", [0.01, 5.0, 1e4])
+    def test_retraining_is_a_new_fit_without_the_pair(self, C, options, qid):
+        costs = []
+        for i, j in zip(*np.triu_indices(M, 1)):
+            if qid is not None and qid[i] != qid[j]:
+                continue
+            rest = np.setdiff1d(np.arange(M), [i, j])
+            model = MPRank(C, **options)
+            model.fit(X[rest], Y[rest], qid=None if qid is None else qid[rest])
+            h = model.predict(X[[i, j]])
+            costs.append(((h[1] - h[0]) - (Y[j] - Y[i])) ** 2)
+        fitted = MPRank(C, **options).fit(X, Y, qid=qid)
+        assert_allclose(fitted.pairwise_loo(retrain=True), np.mean(costs), rtol=1e-6)
+        with pytest.raises(ValueError, match="retrain"):
+            MPRank(C, **options).fit(X, Y).pairwise_loo(exact=False, retrain=True)
+
     def test_with_a_kernel_and_several_outputs(self):
         both = np.column_stack([Y, Y**2])
         found = MPRank(5.0, **RBF).fit(X, both).pairwise_loo()

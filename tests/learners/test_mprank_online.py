@@ -97,6 +97,33 @@ def test_stream_equals_batch(options, begin):
     assert_allclose(stream.predict(X), batch.predict(X), atol=1e-5)
 
 
+def test_a_new_item_costs_a_few_rows_of_the_kernel(monkeypatch):
+    """The steps that the gap needs become fewer, not more, as the number of items grows."""
+    rng = np.random.default_rng(3)
+    items = rng.normal(size=(1220, 2))
+    y = np.column_stack([np.sin(items[:, 0]), items[:, 1]]) + 0.3 * rng.normal(size=(1220, 2))
+    stream = MPRank(1.0, **RBF, solver="online", tol=1e-4).fit(items[:1200], y[:1200])
+    stream.partial_fit(items[1200:1201], y[1200:1201])
+    evaluated, matrix = [], Kernel.matrix
+
+    def counted(self, A, B):
+        evaluated.append(A.shape[0] * B.shape[0])
+        return matrix(self, A, B)
+
+    monkeypatch.setattr(Kernel, "matrix", counted)
+    for i in range(1201, 1220):
+        stream.partial_fit(items[i : i + 1], y[i : i + 1])
+    monkeypatch.undo()
+    assert sum(evaluated) / 19 < 30 * 1220
+    batch = MPRank(1.0, **RBF).fit(items, y)
+    assert_allclose(stream.predict(items), batch.predict(items), atol=0.02 * np.ptp(y))
+    assert stream.gap_ <= 1e-4 * stream.objective_
+    restored = pickle.loads(pickle.dumps(stream))
+    for model in (stream, restored):
+        model.set_params(C=2.0).partial_fit(items[:3], y[:3])
+    assert_allclose(restored.predict(items), stream.predict(items), rtol=1e-6, atol=1e-6)
+
+
 def test_a_stream_may_begin_with_one_item():
     stream = MPRank(2.0, solver="online")
     for i in range(M):

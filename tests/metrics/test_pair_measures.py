@@ -27,8 +27,7 @@ class TestPairs:
     @given(rankings())
     @quick
     def test_misranking(self, data):
-        y, s, _ = data
-        check(slow.misranking(y, s), metrics.misranking, y, s)
+        check(slow.misranking(*data), metrics.misranking, *data)
 
     @given(rankings(y_values=[-1.0, 1.0]))
     @quick
@@ -63,6 +62,8 @@ class TestPairs:
         )
         error = slow.preference_error(preferences, s) if weight.sum() else None
         check(error, metrics.preference_error, preferences, s)
+        error = slow.preference_error(preferences, s, tie=1.0) if weight.sum() else None
+        check(error, metrics.preference_error, preferences, s, ties="wrong")
 
     @given(rankings())
     @quick
@@ -82,6 +83,8 @@ class TestPairs:
         Y[hidden], S[hidden] = np.nan, rng.choice([np.nan, 1.0])
         expected = slow.conditional_error(Y, S, condition)
         check(expected, metrics.conditional_error, Y, S, condition=condition)
+        expected = slow.conditional_error_of_pairs(Y, S, condition)
+        check(expected, metrics.conditional_error, Y, S, condition=condition, average="pairs")
 
     def test_a_tie_is_half_an_error_and_queries_are_not_mixed(self):
         assert metrics.ranking_error([1, 2], [0, 0]) == 0.5
@@ -116,6 +119,23 @@ class TestCosts:
         check(np.mean(differences**2), metrics.mean_squared_difference, y, s)
         check(np.mean(np.abs(differences)), metrics.mean_absolute_difference, y, s)
 
+    @given(rankings(), st.sampled_from([0.0, 0.1, 0.7]))
+    @quick
+    @pytest.mark.parametrize("power", [1, 2])
+    @pytest.mark.parametrize("cost", ["HR", "MP", "HMP", "SVR"])
+    def test_pair_cost_by_query(self, cost, power, data, epsilon):
+        y, s, qid = data
+        qid = np.zeros(len(y)) if qid is None else qid
+
+        def one(y, s):
+            return slow.pair_cost(y, s, cost, power, epsilon) if len(y) > 1 else None
+
+        expected = slow.mean_over_queries(one, y, s, qid)
+        check(expected, metrics.pair_cost, y, s, cost, power=power, epsilon=epsilon, qid=qid)
+        if cost == "MP":
+            names = {1: "mean_absolute_difference", 2: "mean_squared_difference"}
+            check(expected, getattr(metrics, names[power]), y, s, qid)
+
     def test_a_constant_shift_costs_nothing(self):
         y = np.arange(10.0)
         assert metrics.mean_squared_difference(y, y + 2.0**20) == 0.0
@@ -128,3 +148,9 @@ def test_conditional_error_of_every_condition():
     each = metrics.conditional_error(Y, S, average=False)
     np.testing.assert_allclose(each, [0.0, np.nan, 1 / 3])
     assert metrics.conditional_error(Y, S) == pytest.approx(np.nanmean(each))
+    assert metrics.conditional_error(Y, S, average=True) == metrics.conditional_error(Y, S)
+    assert metrics.conditional_error(Y, S, average="pairs") == pytest.approx(1 / 4)
+    with pytest.raises(ValueError, match="average"):
+        metrics.conditional_error(Y, S, average="rows")
+    with pytest.raises(ValueError, match="ties"):
+        metrics.preference_error(Preferences([0], [1]), [1.0, 2.0], ties="third")

@@ -91,7 +91,8 @@ def _table(
     columns: Columns, files: DataOptions, features: list[str] | None, scores: bool
 ) -> tuple[Items, DataOptions]:
     is_new = features is None
-    files = files.found_in(columns.name, list(columns.values), required=is_new)
+    looked_at = [column for column in columns.values if column not in files.ignore]
+    files = files.found_in(columns.name, looked_at, required=is_new)
     if is_new and scores:
         require_target(files, columns.name, columns.values)
     for ignored in files.ignore if is_new else ():

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankwise.workflow.recipe import KERNELS, SCALES, Recipe
+from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, Recipe
 
 
 class NumberOrWord(click.ParamType):
@@ -54,6 +54,12 @@ recipe_options = stacked(
         type=NUMBERS,
     ),
     recipe_option("--loss", "One of the learner's losses (see below)."),
+    recipe_option(
+        "--query-weight",
+        "Every pair counts equally (pairs; default of rank-rls), every query does (queries; default"
+        " of rank-svm), or a query counts by its number of items (size).",
+        *QUERY_WEIGHTS,
+    ),
     recipe_option("--kernel", "Kernel.", *KERNELS),
     recipe_option(
         "--gamma", "Kernel width; auto: median heuristic for rbf and laplacian.", type=NUMBER

@@ -68,7 +68,7 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
     def leave_query_out(self) -> da.Array:  # type: ignore[override]
         """Lazy (m,) or (m, k) Dask array: each item predicted by the model trained without its
         whole query. It has the partitions of X; computing it takes one more pass."""
-        return LeaveQueryOut(self.training_problem).predictions(float(self.alpha))
+        return LeaveQueryOut(self.training_problem).predictions(check_positive("alpha", self.alpha))
 
     def leave_query_out_scores(self, alphas=None, scoring=None) -> dict[str, np.ndarray]:
         """{"alpha", "score", "score_se"}, like cv_results_ of RankRLSCV with cv="leave-query-out".

@@ -18,6 +18,7 @@ from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
 from rankwise.losses.losses_by_name import hinge_risks, is_smooth
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.numerics.products import Products
+from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
 from rankwise.supervision.supervision import Supervision, refuse_no_preference
@@ -57,7 +58,8 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
         if self.basis is not None:
             layout = Layout.of(blocks, cluster)
             reduced = gather_reduced_space(self, cluster, blocks, layout)
-        inputs = (None, self.precisions) if reduced is None else (reduced.map, np.float64)
+        types = self.precisions(Kernel.of(self))
+        inputs = (None, types) if reduced is None else (reduced.map, np.float64)
         risks_of = partial(hinge_risks, self.loss, query_weight=self.query_weight)
         parts = cluster.persist(blocks, Prepared.of, risks_of, *inputs)
         facts, weights, widths = cluster.reduce(parts, Prepared.report, (joined, added, joined))

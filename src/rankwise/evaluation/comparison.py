@@ -4,29 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from itertools import combinations, product
+from itertools import combinations
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
-from sklearn.utils import check_random_state
 
 from rankwise.evaluation.estimators import check_estimator, has_closed_form
 from rankwise.evaluation.intervals import TRAINING
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.leave_pair_out import judge_pairs
+from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.folds import LEAVE_PAIR_OUT_UP_TO, RandomState, Splits
 from rankwise.supervision.queries import Queries
 
-Models = Mapping[str, BaseEstimator] | Iterable[BaseEstimator]
+DOUBTFUL, CLEAR = 0.2, 4.0
+"""A difference with a smaller p-value needs a better model whose score is this many standard errors
+above chance, or one that beats chance in a permutation test."""
 
-EXACT_UP_TO = 13
-"""Up to this number of differences all combinations of signs are tried."""
-FLIPS = 20_000
+Models = Mapping[str, BaseEstimator] | Iterable[BaseEstimator]
 
 
 @dataclass
@@ -88,39 +88,83 @@ def compare(
 
     `models` is a dict of names and estimators, or a list of estimators. With qid each query is
     ranked by models that were trained without it: leave-query-out if all models have a closed form
-    or there are at most 10 queries, else 10 folds of whole queries, or the folds of `cv`. The
-    differences by query are tested by flipping their signs, exactly up to 13 queries, else 20,000
-    times at random. Without qid it is leave-pair-out if all models have a closed form (up to 4000
-    items), else 10 folds, and the paired difference over items is tested as in DeLong's test for
-    correlated AUCs, with the larger error of cross-validation (rankwise.evaluation.intervals).
-    The p-values of all pairs of models are corrected by Holm's method.
+    or there are at most 10 queries, else 10 folds of whole queries, or the folds of `cv`. Without
+    qid it is leave-pair-out if all models have a closed form (up to 4000 items), else 10 folds.
+
+    The tests are paired: Student's test of the differences by query, or over items as in DeLong's
+    test for correlated AUCs. Held-out queries (or items) are not independent, because each of them
+    also trains the models that are judged on the others. Their variance is therefore multiplied by
+    rankwise.evaluation.intervals.TRAINING, for `score_se` as well; docs/evaluation.md has simulated
+    levels and power. If the better of two models is less than 4 standard errors above chance and
+    has a closed form, it must also beat chance in a permutation test (199 permutations): p is then
+    the larger of the two p-values, of which the second is doubled. The p-values of all pairs of
+    models are corrected by Holm's method.
     """
     models = _named(models)
     y, queries = checked_scores(y, qid)
     estimates, by_query, how = _held_out_estimates(models, X, y, queries, cv, random_state)
     score = np.array([estimate for estimate, _ in estimates])
-    influence = np.column_stack([values for _, values in estimates])
-    if by_query is None:
-        influence = np.sqrt(TRAINING) * influence
+    influence = np.sqrt(TRAINING) * np.column_stack([values for _, values in estimates])
     order = np.argsort(-score, kind="stable")
     names = [list(models)[i] for i in order]
     score, influence = score[order], influence[:, order]
+    n_queries = None
     if by_query is not None:
-        by_query = by_query[:, order]
-        how += f", {len(by_query)} queries paired"
-    rng = check_random_state(random_state)
+        by_query, n_queries = by_query[:, order], len(by_query)
+        how += f", {n_queries} queries paired"
+    error = np.sqrt((influence**2).sum(axis=0))
+    chance = _BetterThanChance(models, X, y, qid, cv, random_state)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
-        if by_query is not None:
-            p = sign_flip_p(by_query[:, a] - by_query[:, b], rng)
-        else:
-            p = _normal_p(difference, influence[:, a] - influence[:, b])
+        p = paired_p(difference, influence[:, a] - influence[:, b], n_queries)
+        if p < DOUBTFUL and score[a] - 0.5 < CLEAR * error[a]:
+            p = max(p, chance.p_value(names[a]))
         rows.append((names[a], names[b], difference, p))
     rows.sort(key=lambda row: row[3])
     corrected = holm([row[3] for row in rows])
     differences = [Difference(*row, float(p)) for row, p in zip(rows, corrected)]
-    return Comparison(names, score, np.sqrt((influence**2).sum(axis=0)), by_query, differences, how)
+    return Comparison(names, score, error, by_query, differences, how)
+
+
+class _BetterThanChance:
+    """Whether a model beats chance, by a permutation test of its own (199 permutations).
+
+    A model that does not beat chance is not better than another one, whatever their difference is:
+    without signal, differences have longer tails than the paired test assumes. The p-value is
+    doubled, because the better of two models is tested. Only models in closed form are tested: for
+    others it would cost thousands of refits.
+    """
+
+    def __init__(
+        self,
+        models: dict[str, BaseEstimator],
+        X: ArrayLike,
+        y: np.ndarray,
+        qid: ArrayLike | None,
+        cv: Splits,
+        random_state: RandomState,
+    ):
+        self._models, self._X, self._y, self._qid, self._cv = models, X, y, qid, cv
+        self._seed = 0 if random_state is None else random_state
+        self._known: dict[str, float] = {}
+
+    def p_value(self, name: str) -> float:
+        model = self._models[name]
+        if not has_closed_form(model):
+            return 0.0
+        if name not in self._known:
+            *_, p = permutation_test(
+                model,
+                self._X,
+                self._y,
+                qid=self._qid,
+                cv=self._cv,
+                n_permutations=199,
+                random_state=self._seed,
+            )
+            self._known[name] = min(1.0, 2 * p)
+        return self._known[name]
 
 
 def _held_out_estimates(
@@ -180,27 +224,24 @@ def _named(models: Models) -> dict[str, BaseEstimator]:
     return models
 
 
-def sign_flip_p(differences: np.ndarray, rng: np.random.RandomState) -> float:
-    """Two-sided p-value of a mean of paired differences, if either sign was equally likely."""
-    d = differences[np.abs(differences) > EQUAL]
-    if not len(d):
+def paired_p(difference: float, influence: np.ndarray, n_queries: int | None = None) -> float:
+    """Two-sided p-value of a difference whose squared standard error is the sum of influence².
+
+    Over items the difference is about normal. The error over a few queries is uncertain itself:
+    Student's distribution with q − 1 degrees of freedom. If all q differences are equal, they say
+    nothing about the error, and p is 2^(1 − q), the share of all combinations of signs in which
+    every difference has the same sign.
+    """
+    if abs(difference) < EQUAL:
         return 1.0
-    observed = abs(d.sum()) * (1 - EQUAL)
-    if len(d) <= EXACT_UP_TO:
-        flips = np.array(list(product((1.0, -1.0), repeat=len(d))))
-        return float(np.mean(np.abs(flips @ d) >= observed))
-    as_large, at_once = 0, max(1, 4_000_000 // len(d))
-    for start in range(0, FLIPS, at_once):
-        flips = 2.0 * rng.randint(2, size=(min(at_once, FLIPS - start), len(d))) - 1.0
-        as_large += int(np.count_nonzero(np.abs(flips @ d) >= observed))
-    return (as_large + 1) / (FLIPS + 1)
-
-
-def _normal_p(difference: float, influence: np.ndarray) -> float:
-    error = np.sqrt(influence @ influence)
+    if n_queries is not None and n_queries < 2:
+        return 1.0
+    error = float(np.sqrt(influence @ influence))
     if error < EQUAL:
-        return 1.0 if abs(difference) < EQUAL else 0.0
-    return float(2 * stats.norm.sf(abs(difference) / error))
+        return 0.0 if n_queries is None else 2.0 ** (1 - n_queries)
+    statistic = abs(difference) / error
+    distribution = stats.norm if n_queries is None else stats.t(n_queries - 1)
+    return float(2 * distribution.sf(statistic))
 
 
 def holm(p_values: ArrayLike) -> np.ndarray:

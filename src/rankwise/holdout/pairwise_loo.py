@@ -4,6 +4,10 @@ The model without items i and j minimises ‖w‖² + 2C/m Σ_k [(h_k − y_k) �
 items. The factor 2C/m of the full sample is kept (equation 25): ridge regression with an intercept
 at m/(2C) before and after. In terms of RankRLS, which keeps alpha = m²/(2C) itself, the m − 2
 remaining items are trained at m(m − 2)/(2C).
+
+With `retrain` the model is instead the one that a new fit on the m − 2 items would give, with the
+factor 2C/(m − 2): RankRLS at (m − 2)²/(2C). With queries the normaliser Σ m_q² loses
+m_q² − (m_q − 2)².
 """
 
 from __future__ import annotations
@@ -22,7 +26,10 @@ from rankwise.supervision.supervision import ScoredItems
 
 
 def pairwise_loo_costs(
-    problem: QuadraticProblem, Cs: Sequence[float] | np.ndarray, exact: bool
+    problem: QuadraticProblem,
+    Cs: Sequence[float] | np.ndarray,
+    exact: bool,
+    retrain: bool = False,
 ) -> np.ndarray:
     """(c, k) leave-one-out errors over pairs for every C, from one decomposition."""
     queries, weight = problem.supervision.queries, problem.supervision.weight
@@ -33,24 +40,31 @@ def pairwise_loo_costs(
             "pairwise_loo(exact=False) approximates one query of three or more items: use "
             "exact=True, which costs no more."
         )
+    if retrain and not exact:
+        raise ValueError("pairwise_loo(exact=False) keeps the factor 2C/m: leave retrain out.")
     N = pair_normaliser(queries, weight)
-    compute = exact_costs if exact else approximate_costs
+    compute = partial(exact_costs, retrain=retrain) if exact else approximate_costs
     return np.stack([problem.by_output(partial(compute, alpha=N / (2 * C))) for C in Cs])
 
 
-def exact_costs(problem: QuadraticHoldouts, alpha: float) -> np.ndarray:
+def exact_costs(problem: QuadraticHoldouts, alpha: float, retrain: bool = False) -> np.ndarray:
     """(k,) mean of c(h_ij, x_i, x_j) over the pairs of the same query.
 
     O(1) per pair after one m × m matrix for a single query, or one matrix for each query.
     """
     queries = problem.supervision.queries
-    if len(queries) == 1:
-        totals, pairs = _total_cost(problem, alpha)
-        return totals / pairs
+    N = float(np.sum(queries.sizes**2))
     totals, pairs = np.zeros(problem.n_outputs), 0
     for query in np.flatnonzero(queries.sizes > 1):
-        items = np.sort(queries.members(int(query)))
-        total, count = _total_cost(problem.posterior(items, alpha), 1.0)
+        m = int(queries.sizes[query])
+        given, own = alpha, max(m - 2, 1) / m
+        if retrain:
+            given, own = alpha * max(N - m**2 + (m - 2) ** 2, 1.0) / N, 1.0
+        if len(queries) == 1:
+            total, count = _total_cost(problem, given * own)
+        else:
+            items = np.sort(queries.members(int(query)))
+            total, count = _total_cost(problem.posterior(items, given), own)
         totals, pairs = totals + total, pairs + count
     return totals / pairs
 
@@ -58,7 +72,7 @@ def exact_costs(problem: QuadraticHoldouts, alpha: float) -> np.ndarray:
 def _total_cost(problem: QuadraticHoldouts, alpha: float) -> tuple[np.ndarray, int]:
     """Costs summed over the unordered pairs of a single query, and their number."""
     m, Y = problem.n_items, _scores(problem)
-    holdouts = SmallHoldouts(problem, [alpha * max(m - 2, 1) / m])
+    holdouts = SmallHoldouts(problem, [alpha])
     totals, pairs = np.zeros(problem.n_outputs), m * (m - 1) // 2
     first, second = np.triu_indices(m, 1)
     for start in range(0, pairs, PAIRS_AT_ONCE):

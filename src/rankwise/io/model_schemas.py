@@ -56,6 +56,7 @@ class Estimator(Schema):
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         attributes = vars(value)
+        attributes = {**attributes, **attributes.get("_fitted", {})}
         written = {*inspect.signature(type(value)).parameters, *self.model}
         for name in self.training:
             if training_data or attributes.get(self.kept_with.get(name, "")) is not None:
@@ -75,7 +76,10 @@ class Estimator(Schema):
         # An older file may lack arguments that the constructor has today.
         defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
         absent = dict.fromkeys((*self.training, *self.caches))
-        return _with_attributes(cls, **{**defaults, **absent, **state})
+        attributes = {**defaults, **absent, **state}
+        if hasattr(cls, "fitted_parameters"):
+            attributes["_fitted"] = {name: attributes[name] for name in parameters}
+        return _with_attributes(cls, **attributes)
 
 
 @dataclass(frozen=True)
@@ -154,7 +158,12 @@ _MODELS = (
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
-    Estimator("rankwise:MPRank", (*_SHAPE, "_moments", "_told"), caches=("_problem",), **_STREAM),
+    Estimator(
+        "rankwise:MPRank",
+        (*_SHAPE, "_moments", "_told"),
+        caches=("_problem", "_stream"),
+        **_STREAM,
+    ),
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
     Estimator("rankwise:RankBoost", ("_has_queries",)),

@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
+from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import KernelArguments
 from rankwise.metrics import conditional_error
 from rankwise.numerics.memory import refuse_too_large
@@ -38,7 +39,7 @@ from rankwise.validation import (
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalRanker(KernelArguments, BaseEstimator):
+class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
@@ -107,6 +108,7 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         self.n_iter_ = max(solution.n_iter for solution in solutions)
         histories = [{name: h.tolist() for name, h in s.history.items()} for s in iterated]
         self.history_ = histories if self._has_relations else (histories or [{}])[0]
+        self._remember_parameters()
         return self
 
     def _set_coefficients(self, coefficients: np.ndarray) -> None:
@@ -147,7 +149,7 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         """
         check_is_fitted(self)
         u = np.atleast_2d(u) if isinstance(u, list | np.ndarray) else u
-        task = RelationTask(condition=self.condition)
+        task = RelationTask(condition=self.fitted_parameters.condition)
         u, V = map(self._check_side, (u, V), task.conditions_first("row", "column"))
         if u.shape[0] != 1:
             raise ValueError(f"u must be one node, got {u.shape[0]}.")
@@ -164,7 +166,8 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
         if S.shape != Y.shape:
             raise ValueError(f"Y must have the shape of the predictions {S.shape}, got {Y.shape}.")
         relations = zip(np.moveaxis(Y, 2, 0), np.moveaxis(S, 2, 0))
-        errors = [conditional_error(y, s, self.condition) for y, s in relations]
+        condition = self.fitted_parameters.condition
+        errors = [conditional_error(y, s, condition) for y, s in relations]
         return 1 - float(np.mean(errors))
 
     def _check_side(self, U: Any, side: str) -> Any:
@@ -219,7 +222,8 @@ class ConditionalRanker(KernelArguments, BaseEstimator):
 
     def _predictions_without(self, what: str) -> np.ndarray:
         holdouts = RelationHoldouts(self._fitted_problem())
-        return self._squeezed(holdouts.without(what, float(self.alpha)))
+        alpha = check_positive("alpha", self.alpha, zero=True)
+        return self._squeezed(holdouts.without(what, alpha))
 
     def _fitted_problem(self) -> RelationProblem:
         check_is_fitted(self)

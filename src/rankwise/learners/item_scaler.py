@@ -7,6 +7,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from rankwise.learners.fit_memory import FitMemory
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, refuse_non_finite, refuse_unreal
@@ -15,7 +16,7 @@ SCALES = ("none", "standard", "query")
 MISSING = ("refuse", "median", "keep")
 
 
-class ItemScaler(TransformerMixin, BaseEstimator):
+class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
     """x ↦ (x − mean) / standard deviation, over the training items or within each query.
 
     Scaling by query looks at the items of a query alone, at those of a new query when it is ranked:
@@ -44,38 +45,40 @@ class ItemScaler(TransformerMixin, BaseEstimator):
         """Learn means, deviations and medians, where scale and missing ask for them."""
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
-        X = self._check(X, reset=True)
+        X = self._check(X, self.missing, reset=True)
         self.centred_ = not sparse.issparse(X)
         if self.missing == "median":
             self.fill_ = _medians(X)
             X = self._filled(X)
         if self.scale == "standard":
             self.mean_, self.deviation_ = _mean_and_deviation(X)
+        self._remember_parameters()
         return self
 
     def transform(self, X, qid=None):
         """The items scaled; with scale="query" by their own queries, qid=None being one."""
         check_is_fitted(self, "centred_")
-        X = self._check(X, reset=False)
+        fitted = self.fitted_parameters
+        X = self._check(X, fitted.missing, reset=False)
         if self.centred_ and sparse.issparse(X):
             refuse_too_large(*X.shape, "the dense items", "train on sparse items too")
             X = X.toarray()
-        X = self._filled(X) if self.missing == "median" else X
-        if self.scale == "none":
+        X = self._filled(X) if fitted.missing == "median" else X
+        if fitted.scale == "none":
             return X
-        if self.scale == "standard":
+        if fitted.scale == "standard":
             return _scaled(X, self.mean_ if self.centred_ else None, self.deviation_)
         return self._scaled_by_query(X, Queries.from_labels(qid, X.shape[0]))
 
     def fit_transform(self, X, y=None, *, qid=None):
         return self.fit(X, y, qid=qid).transform(X, qid)
 
-    def _check(self, X, *, reset: bool):
+    def _check(self, X, missing: str, *, reset: bool):
         refuse_unreal(X, "X")
         X = validate_data(
             self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
         )
-        if self.missing == "refuse":
+        if missing == "refuse":
             refuse_non_finite(X, "X")
         return X
 

@@ -9,6 +9,7 @@ import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import BasisArguments
 from rankwise.model_selection.folds import read_splits
 from rankwise.spaces.kernels import Kernel
@@ -18,7 +19,7 @@ from rankwise.validation import check_index, check_items
 
 
 @dataclass(eq=False, repr=False)
-class KernelMap(BasisArguments, TransformerMixin, BaseEstimator):
+class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
     """Features F with F Fᵀ = K (exact) or K_MR K_RR⁻¹ K_RM (reduced set R, Nyström).
 
     Any linear learner trained on F is the kernel learner restricted to the span of the basis
@@ -49,6 +50,7 @@ class KernelMap(BasisArguments, TransformerMixin, BaseEstimator):
         index = choose_basis(self.basis, kernel.square(X).shape[0], self.random_state)
         self._map = NystromMap(kernel, index, exact=self.basis is None).fit(X)
         self.basis_index_ = index
+        self._remember_parameters()
         return self
 
     @property

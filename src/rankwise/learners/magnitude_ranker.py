@@ -52,6 +52,11 @@ class MagnitudeSupervision(RiskRanker):
             )
         return self._supervision
 
+    def _training_items(self):
+        """X of the fit, unedited."""
+        self._refuse_edited(self._X)
+        return self._X
+
     @property
     def _normaliser(self) -> float:
         told = self._items_seen()
@@ -123,20 +128,23 @@ class MagnitudeRanker(MagnitudeSupervision):
         """
         check_is_fitted(self)
         delta = check_delta(delta)
+        fitted = self.fitted_parameters
         supervision = self._items_seen()
         if len(supervision.queries) > 1 or supervision.Y.shape[1] > 1:
             raise ValueError("stability_bound is for one output and a model fitted without qid.")
         if np.ptp(supervision.weight) > 0:
             raise ValueError("stability_bound is for items of equal sample_weight.")
-        y, h = supervision.Y[:, 0], self.predict(self._X).ravel()
-        largest = (float(np.sqrt(self._kernel_diagonal().max())), float(np.abs(h - y).max()))
+        X = self._training_items()
+        y, h = supervision.Y[:, 0], self.predict(X).ravel()
+        largest = (float(np.sqrt(self._kernel_diagonal(X).max())), float(np.abs(h - y).max()))
         kappa, M, origin = given_or_measured(kappa, M, *largest)
-        cost = pair_cost(y, h, "SVR", power=self.norm, epsilon=getattr(self, "epsilon", 0.0))
-        given = {"C": self.C, "norm": self.norm, "m": len(y), "delta": delta}
+        epsilon = getattr(fitted, "epsilon", 0.0)
+        cost = pair_cost(y, h, "SVR", power=fitted.norm, epsilon=epsilon)
+        given = {"C": fitted.C, "norm": fitted.norm, "m": len(y), "delta": delta}
         return stability_bound(empirical=cost, kappa=kappa, M=M, origin=origin, **given)
 
-    def _kernel_diagonal(self) -> np.ndarray:
-        X, kernel = self._X, Kernel.of(self)
+    def _kernel_diagonal(self, X) -> np.ndarray:
+        kernel = self.representation.kernel
         if kernel.is_precomputed:
             return np.asarray(X.diagonal())
         blocks = [X[start : start + BLOCK] for start in range(0, X.shape[0], BLOCK)]

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import KW_ONLY, dataclass
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.pairwise_loo import pairwise_loo_costs
 from rankwise.holdout.quadratic_problem import QuadraticProblem
+from rankwise.learners.fit_memory import own
 from rankwise.learners.magnitude_ranker import MagnitudeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.losses.pair_losses import MagnitudeLoss
 from rankwise.numerics.arrays import dense
+from rankwise.solvers.kernel_stream import KernelStream
 from rankwise.solvers.moments import CentredMoments
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
 from rankwise.spaces.definiteness import check_gram
@@ -32,6 +33,8 @@ SOLVERS = {
 
 KERNEL_SAMPLE = 500
 """Items on which an online fit tries a kernel that may be indefinite."""
+STREAM_STEPS = 100
+"""Steps of O(m) that a call of partial_fit may take before it passes over all items again."""
 
 
 def _streams(model) -> bool:
@@ -104,9 +107,12 @@ class MPRank(MagnitudeRanker):
         A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
         """
         self._check_parameters()
-        X = check_items(self, X, reset=True)
-        self._keep(X, *self._supervise(X.shape[0], y, qid, sample_weight), qid is not None)
-        self._problem = self._moments = self._space = None
+        items = check_items(self, X, reset=True)
+        if not self._by_features and not Kernel(self.kernel).is_precomputed:
+            items = own(items, X)
+        self._keep(items, *self._supervise(items.shape[0], y, qid, sample_weight), qid is not None)
+        self._guard(items, X)
+        self._problem = self._moments = self._space = self._stream = None
         self._told = self._stream_settings()
         if self.norm == 1:
             self._fit_residuals(0.0)
@@ -116,15 +122,20 @@ class MPRank(MagnitudeRanker):
             self._fit_closed()
         return self
 
+    @property
+    def _by_features(self) -> bool:
+        """Whether a model is weights of features, and no kernel expansion over all items."""
+        return Kernel(self.kernel).is_linear or self.basis is not None
+
     def _fit_closed(self) -> None:
-        problem = self._least_squares()
+        self._problem = problem = least_squares(self, self._X, self._items_seen())
         solution = problem.path([self._normaliser / (2 * self.C)])[0]
         self._set_model(problem.space, solution, self._single_output)
         self.n_iter_ = problem.n_iter
 
     def _fit_online(self, start=None) -> None:
         kernel, told = Kernel.of(self), self._items_seen()
-        by_features = kernel.is_linear or self.basis is not None
+        by_features = self._by_features
         source: FeatureRows | KernelRows
         if by_features:
             space = self._feature_space(self._X)
@@ -162,23 +173,24 @@ class MPRank(MagnitudeRanker):
 
         Linear models and reduced sets keep sums, O(n²) or O(r²) memory however long the stream
         and O(b n² + n³) per call of b items; random basis items are drawn from the first call. A
-        full kernel keeps every item: its model grows with the stream, and a call continues the
-        passes over all items from the last solution.
+        full kernel keeps every item: its model grows with the stream. A new item then costs O(m)
+        for m items seen if the gap is reached in a few steps at the items that need them most, as
+        it usually is with the default tol. Otherwise the passes over all items go on, O(m²) each.
         """
         self._check_parameters()
         first = not hasattr(self, "coef_") and not hasattr(self, "dual_coef_")
-        X = check_items(self, X, reset=first)
+        given, X = X, check_items(self, X, reset=first)
         y = check_scores(y, X.shape[0])
         Y = y.reshape(len(y), -1)
         if first:
             self._keep(None, None, y.ndim == 1, False)
-            self._moments = self._space = None
+            self._moments = self._space = self._stream = None
             self._told = self._stream_settings()
         self._check_stream(Y, y.ndim == 1)
         self._problem = None
-        if Kernel(self.kernel).is_linear or self.basis is not None:
+        if self._by_features:
             return self._accumulate(X, Y)
-        return self._grow(X, Y)
+        return self._grow(own(X, given), Y)
 
     def _stream_settings(self) -> tuple:
         """What must not change between the calls of a stream."""
@@ -204,18 +216,33 @@ class MPRank(MagnitudeRanker):
             raise ValueError(f"y must keep the shape of its {seen} output(s).")
 
     def _grow(self, X, Y):
-        """A full kernel: every item stays."""
-        start = None
+        """A full kernel: every item stays, and new items cost O(m) each if few steps suffice."""
+        stream = None
         if self._X is not None:
-            is_sparse = sparse.issparse(X) or sparse.issparse(self._X)
-            X = sparse.vstack((self._X, X), "csr") if is_sparse else np.vstack((self._X, X))
-            Y = np.vstack((self._supervision.Y, Y))
-            known = self.dual_coef_.reshape(-1, Y.shape[1])
-            start = np.vstack((known, np.zeros((len(Y) - len(known), Y.shape[1]))))
+            stream, self._stream = self._stream, None
+            if stream is None:
+                known = self.dual_coef_.reshape(-1, Y.shape[1]).copy()
+                stream = KernelStream(
+                    Kernel.of(self), self._training_items(), self._supervision.Y, known
+                )
+            stream.add(X, Y)
+            X, Y = stream.X, stream.Y
         m = len(Y)
+        self._X_checksum = None
         self._X, self._supervision = X, ScoredItems(Y, Queries.from_labels(None, m), np.ones(m))
-        self._fit_online(start)
+        if stream is None or not self._settle(stream):
+            self._fit_online(None if stream is None else stream.alpha)
         return self
+
+    def _settle(self, stream: KernelStream) -> bool:
+        """Whether a few steps reached `tol`; then the model is set."""
+        found = stream.settle(self.C, self.tol, STREAM_STEPS)
+        self.objective_, self.gap_, self.n_iter_, converged = found
+        if converged:
+            self._stream = stream
+            model = Representation(stream.kernel, np.arange(len(stream.Y)), stream.X)
+            self._set_model(model, stream.alpha.copy(), self._single_output)
+        return converged
 
     def _accumulate(self, X, Y):
         """Features: the sums stay, the items do not."""
@@ -225,7 +252,7 @@ class MPRank(MagnitudeRanker):
             features = X.shape[1] if self._space is None else self._space.map.rank
             self._moments = CentredMoments(features, Y.shape[1])
             if self._supervision is not None:
-                self._moments.add(self._features(self._X), self._supervision.Y)
+                self._moments.add(self._features(self._training_items()), self._supervision.Y)
         self._moments.add(self._features(X), Y)
         self._X = self._supervision = None
         W = self._moments.solve(self._moments.n_items / (2 * self.C))
@@ -240,22 +267,26 @@ class MPRank(MagnitudeRanker):
     def _least_squares(self) -> QuadraticProblem:
         """The problem as RankRLS has it: unordered pairs, divided by 2C/N."""
         if self._problem is None:
-            self._problem = least_squares(self, self._X, self._items_seen())
+            told = self._items_seen()
+            self._problem = least_squares(self.fitted_parameters, self._X, told)
+        self._refuse_edited(self._X)
         return self._problem
 
-    def pairwise_loo(self, exact=True):
+    def pairwise_loo(self, exact=True, *, retrain=False):
         """Mean over ordered pairs of the squared cost by the model trained without the pair.
 
         Equation 17, with the factor 2C/m of the full sample kept as in the proof of Proposition 2;
         (k,) for k outputs. exact: O(m²) in all after one m × m matrix without queries, and one
         matrix per query with them. exact=False: the paper's approximation, which takes the mean
         of h for that of every model without a pair (one query, no basis items removed). It also
-        costs O(m²), so it is here for comparison.
+        costs O(m²), so it is here for comparison. retrain=True: the models are those of new fits
+        without the pair, with the factor 2C/(m − 2); they are regularised a little more weakly.
         """
         check_is_fitted(self)
-        if self.norm != 2:
+        if self.fitted_parameters.norm != 2:
             raise ValueError("pairwise_loo has a closed form for norm=2 only.")
-        costs = pairwise_loo_costs(self._least_squares(), [self.C], exact)[0]
+        C = check_positive("C", self.C)
+        costs = pairwise_loo_costs(self._least_squares(), [C], exact, retrain)[0]
         return float(costs[0]) if self._single_output else costs
 
 

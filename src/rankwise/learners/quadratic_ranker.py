@@ -95,6 +95,7 @@ class QuadraticRanker(QuadraticLearner):
         solution = problem.path([self.alpha])[0]
         self._problem, self.n_iter_ = problem, problem.n_iter
         self._X, self._supervision, self._basis = problem.X, problem.supervision, problem.basis
+        self._guard(problem.X, X)
         self._set_model(problem.space, solution, self._single_output)
         return self
 
@@ -107,10 +108,18 @@ class QuadraticRanker(QuadraticLearner):
                 "this model holds no training items, which hold-outs and paths need: partial_fit "
                 "keeps sums only, and rankwise.save keeps items with training_data=True only."
             )
+        if self._X is not None:
+            self._refuse_edited(self._X)
         if self._problem is None:
             told = (self._X, self._supervision, self._basis)
-            self._problem = self._problem_of(*told, *self._checked_pieces())
+            fitted = type(self)(**vars(self.fitted_parameters))
+            self._problem = fitted._problem_of(*told, *fitted._checked_pieces())
         return self._problem
+
+    @property
+    def _alpha(self) -> float:
+        """The current alpha, which may differ from that of the fit."""
+        return check_positive("alpha", self.alpha)
 
     def path(self, alphas) -> np.ndarray:
         """Coefficients for every alpha from one decomposition, in the order given.
@@ -135,7 +144,7 @@ class QuadraticRanker(QuadraticLearner):
         otherwise one refit of the queries they touch.
         """
         problem = self.training_problem
-        return self._outputs(problem.without(check_index(index, problem.n_items), [self.alpha]))
+        return self._outputs(problem.without(check_index(index, problem.n_items), [self._alpha]))
 
     def leave_one_out(self) -> np.ndarray:
         """(m,) or (m, k): each item predicted by the model trained without it.
@@ -144,7 +153,7 @@ class QuadraticRanker(QuadraticLearner):
         queries. Explicit preferences: O(d² r + d³) for an item that d others are compared with.
         Other losses: O(m_q³) per item.
         """
-        return self._outputs(self.training_problem.leave_each_out([self.alpha]))
+        return self._outputs(self.training_problem.leave_each_out([self._alpha]))
 
     def leave_query_out(self) -> np.ndarray:
         """(m,) or (m, k): each item predicted by the model trained without its whole query.
@@ -157,7 +166,7 @@ class QuadraticRanker(QuadraticLearner):
             raise ValueError(
                 "leave_query_out needs a model fitted with qid of two or more queries."
             )
-        return self._outputs(problem.leave_groups_out(list(queries), [self.alpha]))
+        return self._outputs(problem.leave_groups_out(list(queries), [self._alpha]))
 
     def leave_pair_out(self, pairs=None) -> np.ndarray:
         """(p, 2) or (p, 2, k): both items of each pair predicted by the model trained without them.
@@ -174,7 +183,7 @@ class QuadraticRanker(QuadraticLearner):
             pairs = pairs_within(problem.supervision.queries)
         else:
             pairs = check_pairs(pairs, problem.n_items)
-        return self._outputs(problem.leave_pairs_out(pairs, [self.alpha]))
+        return self._outputs(problem.leave_pairs_out(pairs, [self._alpha]))
 
     def __getstate__(self):
         """Without the decomposition, which any later hold-out computes again."""

@@ -100,6 +100,7 @@ class RankBoost(Ranker):
         pairs = PairDistribution(y, queries, weight)
         self.rankers_, self.weights_ = boost(X, pairs, rounds, self.learning_rate)
         self.n_rounds_ = len(self.weights_)
+        self._remember_parameters()
         return self
 
     def _check_parameters(self) -> None:

@@ -135,6 +135,8 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         """
         loss, _ = self._checked_pieces()
         first = not hasattr(self, "coef_")
+        if not first:
+            self._refuse_other_loss()
         X = check_items(self, X, reset=first)
         supervision, single = self._scored_items(X.shape[0], y, qid, sample_weight)
         sums = None if first else self._sums()
@@ -163,15 +165,25 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         self._set_model(LinearSpace(X, may_be_dual=False), solution, single)
         return self
 
+    def _refuse_other_loss(self) -> None:
+        for name in ("kernel", "basis", "loss", "ties", "query_weight"):
+            before, now = getattr(self.fitted_parameters, name), getattr(self, name)
+            if before is not now and not np.array_equal(before, now):
+                raise ValueError(
+                    f"{name} must not change between calls of partial_fit: it was {before!r}, and "
+                    f"is {now!r}."
+                )
+
     def _sums(self) -> tuple[list[np.ndarray], np.ndarray, set]:
         """The normal equations of all that was learnt so far, and the queries they came from."""
         if self._accumulated is not None:
             return self._accumulated
-        problem = self.training_problem
+        problem = self._problem or self.training_problem
         if not isinstance(problem.supervision, ScoredItems):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         equations = problem.known_equations()
         if equations is None:
+            problem = self.training_problem
             equations = problem.loss.normal_equations(problem.X, problem.supervision)
         queries = problem.supervision.queries
         seen = {_plain(label) for label in queries.labels} if self._has_queries else set()

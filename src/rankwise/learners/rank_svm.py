@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import KW_ONLY, dataclass
+from typing import Any
 
 import numpy as np
 
@@ -70,14 +71,13 @@ class HingeRanker(RiskRanker):
         automatic = NewtonSolver if is_smooth(self.loss) else BundleSolver
         return SOLVERS[self.solver] or automatic
 
-    @property
-    def precisions(self):
+    def precisions(self, kernel: Kernel) -> Any:
         """Linear models use X in single precision as it is."""
-        return [np.float64, np.float32] if Kernel(self.kernel).is_linear else np.float64
+        return [np.float64, np.float32] if kernel.is_linear else np.float64
 
     def _scores(self, represented: Matrix) -> np.ndarray:
         """Products in double precision, on all cores, without a copy of a linear model's X."""
-        if not Kernel(self.kernel).is_linear:
+        if not hasattr(self, "coef_"):
             return super()._scores(represented)
         products = Products(represented)
         if self.coef_.ndim == 1:
@@ -150,7 +150,7 @@ class RankSVM(HingeRanker):
         """
         self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
-        X = check_items(self, X, reset=True, dtype=self.precisions)
+        X = check_items(self, X, reset=True, dtype=self.precisions(Kernel.of(self)))
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         risks = self._risks(supervision)
         self._has_queries = qid is not None

@@ -15,6 +15,7 @@ from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_gr
 from rankwise.model_selection.folds import Folds, Splits
 from rankwise.model_selection.scoring import highest_score, score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
+from rankwise.spaces.kernels import Kernel
 from rankwise.validation import check_items
 
 POWERS_OF_TEN = DefaultGrid(10.0, -6, 1, limit=18, step=2)
@@ -59,7 +60,7 @@ class RankSVMCV(HingeRanker):
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Score the grid on held-out predictions, choose, and refit on everything."""
         self._check_parameters()
-        X = check_items(self, X, reset=True, dtype=self.precisions)
+        X = check_items(self, X, reset=True, dtype=self.precisions(Kernel.of(self)))
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight)
         self._has_queries = qid is not None
         risks = self._risks(supervision)

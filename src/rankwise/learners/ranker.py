@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from numbers import Integral
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, RegressorMixin
@@ -14,6 +14,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.learners.fit_memory import FitMemory
 from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
@@ -39,7 +40,7 @@ class BasisArguments(KernelArguments):
     random_state: RandomState = None
 
 
-class Ranker(RegressorMixin, BaseEstimator):
+class Ranker(FitMemory, RegressorMixin, BaseEstimator):
     """Base of learners with f(x) = ⟨w, x⟩ (`coef_`) or f(x) = Σ_R b_i k(x, x_i) (`dual_coef_`).
 
     `_set_model` sets the fitted attributes: `coef_` (n,) or (k, n) for the linear kernel;
@@ -49,8 +50,10 @@ class Ranker(RegressorMixin, BaseEstimator):
 
     __metadata_request__fit: ClassVar = {"qid": True}
     __metadata_request__score: ClassVar = {"qid": True}
-    precisions: ClassVar = np.float64
-    """The types of X that fit and predict use as they are."""
+
+    def precisions(self, kernel: Kernel) -> Any:
+        """The types of X that fit and predict use as they are."""
+        return np.float64
 
     @property
     def fitted_with_queries(self) -> bool:
@@ -61,7 +64,8 @@ class Ranker(RegressorMixin, BaseEstimator):
     def representation(self) -> Representation:
         """How items enter the fitted model; multiply by `coefficients` to get their scores."""
         names = ("basis_index_", "_X_basis")
-        return Representation(Kernel.of(self), *(getattr(self, name, None) for name in names))
+        kernel = Kernel.of(self.fitted_parameters)
+        return Representation(kernel, *(getattr(self, name, None) for name in names))
 
     @property
     def coefficients(self) -> np.ndarray:
@@ -87,12 +91,14 @@ class Ranker(RegressorMixin, BaseEstimator):
         if representation.basis_index is not None:
             self.basis_index_ = representation.basis_index
             self._X_basis = representation.X_basis
+        self._remember_parameters()
 
     def predict(self, X):
         """Scores of the items X, (n,) or (n, k); higher is better."""
         check_is_fitted(self)
-        X = check_items(self, X, reset=False, dtype=self.precisions)
-        return self._scores(self.representation.of(X))
+        representation = self.representation
+        X = check_items(self, X, reset=False, dtype=self.precisions(representation.kernel))
+        return self._scores(representation.of(X))
 
     def _scores(self, represented) -> np.ndarray:
         return represented @ self.coefficients

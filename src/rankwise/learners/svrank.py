@@ -61,7 +61,8 @@ class SVRank(MagnitudeRanker):
         """
         self._check_parameters()
         check_positive("epsilon", self.epsilon, zero=True)
-        X = check_items(self, X, reset=True)
-        self._keep(X, *self._supervise(X.shape[0], y, qid, sample_weight), qid is not None)
+        items = check_items(self, X, reset=True)
+        self._keep(items, *self._supervise(items.shape[0], y, qid, sample_weight), qid is not None)
+        self._guard(items, X)
         self._fit_residuals(self.epsilon)
         return self

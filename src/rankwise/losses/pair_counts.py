@@ -89,15 +89,22 @@ def all_pairs(sizes: np.ndarray) -> np.ndarray:
     return sizes * (sizes - 1) // 2
 
 
-def swapped_sums(y: np.ndarray, s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """Σ(v_i − v_j) and Σ(v_i − v_j)² over the pairs with y_i < y_j and s_i > s_j, in O(m log m)."""
-    order = np.lexsort((s, y))
-    return _merge_sums(s[order], v[order])
+def swapped_sums(y: np.ndarray, s: np.ndarray, v: np.ndarray, queries: Queries) -> np.ndarray:
+    """(q, 2) Σ(v_i − v_j) and Σ(v_i − v_j)² over the pairs with y_i < y_j and s_i > s_j of a query.
+
+    O(m log m).
+    """
+    order = np.lexsort((s, y, queries.codes))
+    return _merge_sums_by_query(s[order], v[order], queries.starts)
 
 
-def excess_sums(e: np.ndarray, epsilon: float) -> tuple[float, float]:
-    """Σ(d − ε) and Σ(d − ε)² over the unordered pairs with d = |e_i − e_j| > ε, in O(m log m)."""
-    return _excess_of_sorted(np.sort(e), float(epsilon))
+def excess_sums(e: np.ndarray, epsilon: float, queries: Queries) -> np.ndarray:
+    """(q, 2) Σ(d − ε) and Σ(d − ε)² over the pairs of a query with d = |e_i − e_j| > ε.
+
+    O(m log m).
+    """
+    by_query = e[sorted_within(e, queries)] if len(queries) > 1 else np.sort(e)
+    return _excess_by_query(by_query, queries.starts, float(epsilon))
 
 
 @njit(cache=True, nogil=True)
@@ -276,3 +283,20 @@ def _excess_of_sorted(e: np.ndarray, epsilon: float) -> tuple[float, float]:
         total += count * gap
         squares += spread + count * gap * gap
     return total, squares
+
+
+@njit(cache=True, nogil=True)
+def _merge_sums_by_query(s: np.ndarray, v: np.ndarray, starts: np.ndarray) -> np.ndarray:
+    sums = np.empty((len(starts) - 1, 2))
+    for query in range(len(starts) - 1):
+        start, stop = starts[query], starts[query + 1]
+        sums[query] = _merge_sums(s[start:stop], v[start:stop])
+    return sums
+
+
+@njit(cache=True, nogil=True)
+def _excess_by_query(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
+    sums = np.empty((len(starts) - 1, 2))
+    for query in range(len(starts) - 1):
+        sums[query] = _excess_of_sorted(e[starts[query] : starts[query + 1]], epsilon)
+    return sums

@@ -5,7 +5,11 @@ nothing to judge raises `UndefinedMetric`, a ValueError; no measure returns nan.
 """
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.metrics.list_measures import average_precision, ndcg
+from rankwise.metrics.list_measures import (
+    average_precision,
+    expected_reciprocal_rank,
+    ndcg,
+)
 from rankwise.metrics.pair_measures import (
     auc,
     concordance,
@@ -26,6 +30,7 @@ __all__ = [
     "average_precision",
     "concordance",
     "conditional_error",
+    "expected_reciprocal_rank",
     "kendall_tau_b",
     "mean_absolute_difference",
     "mean_squared_difference",

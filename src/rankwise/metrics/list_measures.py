@@ -1,4 +1,4 @@
-"""Measures of a ranked list that stress its top: NDCG and average precision."""
+"""Measures of a ranked list that stress its top: NDCG, average precision, reciprocal rank."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.losses.pair_counts import sorted_within
+from rankwise.metrics.list_loops import gain_loop, over_queries, precision_loop, reciprocal_loop
 from rankwise.metrics.score_vectors import true_and_predicted
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, check_positive
 
 _LARGEST_GAIN = 2.0**1000
 
@@ -38,18 +38,11 @@ def ndcg(
     """
     check_choice("gain", gain, ("exp2", "linear"))
     check_choice("empty", empty, ("zero", "skip"))
-    if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
-        raise ValueError(f"k must be a positive integer, or None for all ranks; got {k!r}.")
     y, s = true_and_predicted(y, s)
-    gains = _gains(y, gain)
-    ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
-    discount = 1 / np.log2(ranking.rank + 2)
-    if k is not None:
-        discount[ranking.rank >= k] = 0.0
-    best_first = sorted_within(-gains, ranking.queries)
-    ideal = ranking.sum_queries(gains[best_first] * discount)
-    shared_gain = ranking.sum_ties(gains[ranking.order]) / ranking.tie_size
-    reached = ranking.sum_queries(np.repeat(shared_gain, ranking.tie_size) * discount)
+    gains, queries = _gains(y, gain), Queries.from_labels(qid, len(y))
+    last_rank = _last_rank(k, queries)
+    discount = 1 / np.log2(np.arange(2.0, last_rank + 2))
+    reached, ideal = over_queries(gain_loop, s, gains, queries, discount, last_rank).T
     relevant = ideal > 0
     values = np.minimum(reached[relevant] / ideal[relevant], 1.0)
     return _mean_with_empty(values, len(ideal), empty)
@@ -72,41 +65,48 @@ def average_precision(
     """
     check_choice("empty", empty, ("zero", "skip"))
     y, s = true_and_predicted(y, s)
-    relevant = _relevant(y)
-    ranking = _Ranking(s, Queries.from_labels(qid, len(y)))
-    ranked = relevant[ranking.order]
-    total = ranking.sum_queries(ranked)
-    before_query = np.repeat(np.cumsum(total) - total, ranking.queries.sizes)
-
-    size = np.repeat(ranking.tie_size, ranking.tie_size)
-    in_tie = ranking.sum_ties(ranked)
-    before_tie = np.repeat(np.cumsum(in_tie) - in_tie, ranking.tie_size) - before_query
-    in_tie = np.repeat(in_tie, ranking.tie_size)
-    earlier = np.arange(len(y)) - np.repeat(ranking.tie_start, ranking.tie_size)
-    relevant_earlier = before_tie + earlier * (in_tie - 1) / np.maximum(size - 1, 1)
-    precision = ranking.sum_queries(in_tie / size * (relevant_earlier + 1) / (ranking.rank + 1))
+    queries = Queries.from_labels(qid, len(y))
+    precision, total = over_queries(precision_loop, s, _relevant(y), queries).T
     return _mean_with_empty(precision[total > 0] / total[total > 0], len(total), empty)
 
 
-class _Ranking:
-    """Items by query and descending score, with their ranks (from 0) and the runs of ties."""
+def expected_reciprocal_rank(
+    y: ArrayLike,
+    s: ArrayLike,
+    qid: ArrayLike | None = None,
+    k: int | None = None,
+    *,
+    highest: float | None = None,
+) -> float:
+    """Expected 1/rank at which a reader is satisfied (ERR), averaged over queries; O(m log m).
 
-    def __init__(self, s: np.ndarray, queries: Queries):
-        first = queries.starts[:-1]
-        self.queries = queries
-        self.order = sorted_within(-s, queries)
-        self.rank = np.arange(len(s)) - np.repeat(first, queries.sizes)
-        ranked = s[self.order]
-        opens_tie = np.concatenate(([True], ranked[1:] != ranked[:-1]))
-        opens_tie[first] = True
-        self.tie_start = np.flatnonzero(opens_tie)
-        self.tie_size = np.diff(self.tie_start, append=len(s))
+    Chapelle et al. (2009): a reader goes down the list and stops at an item of grade y with the
+    probability (2^y − 1) / 2^highest. The first `k` ranks count (None: all). Tied scores give the
+    expected value over all orders of the tied items; a tie of t items costs O(t · min(t, k)).
 
-    def sum_ties(self, values: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(values, self.tie_start)
+    y : grades, not negative. highest : the best grade of the scale; None is the greatest y.
+    A query without any relevant item counts 0.
+    """
+    y, s = true_and_predicted(y, s)
+    if (y < 0).any():
+        row = int(np.argmax(y < 0))
+        raise ValueError(f"grades must not be negative; y = {y[row]:g} at row {row}.")
+    top = float(y.max()) if highest is None else check_positive("highest", highest, zero=True)
+    if top < y.max():
+        row = int(np.argmax(y))
+        raise ValueError(f"y = {y[row]:g} at row {row} is greater than highest={highest!r}.")
+    queries = Queries.from_labels(qid, len(y))
+    stops = np.exp2(y - top) - np.exp2(-top)
+    values = over_queries(reciprocal_loop, s, stops, queries, _last_rank(k, queries))[:, 0]
+    return float(values.mean())
 
-    def sum_queries(self, values: np.ndarray) -> np.ndarray:
-        return np.add.reduceat(values, self.queries.starts[:-1])
+
+def _last_rank(k: int | None, queries: Queries) -> int:
+    """The number of ranks that count in the longest query."""
+    if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
+        raise ValueError(f"k must be a positive integer, or None for all ranks; got {k!r}.")
+    longest = int(queries.sizes.max())
+    return longest if k is None else min(int(k), longest)
 
 
 def _gains(y: np.ndarray, gain: str) -> np.ndarray:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import math
 import numbers
-from typing import Literal, overload
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -32,6 +31,8 @@ from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, check_positive
 
 COSTS = ("HR", "MP", "HMP", "SVR")
+TIES = {"half": 0.5, "wrong": 1.0}
+"""What a preference between two items with equal scores costs."""
 
 
 def ranking_error(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
@@ -67,14 +68,20 @@ def auc(y: ArrayLike, s: ArrayLike) -> float:
     return concordance(y, s)
 
 
-def misranking(y: ArrayLike, s: ArrayLike) -> float:
-    """Share of the pairs y_i > y_j with s_i ≤ s_j: a tie is as bad as a swap. O(m log m)."""
+def misranking(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """Share of the pairs y_i > y_j with s_i ≤ s_j: a tie is as bad as a swap. O(m log m).
+
+    With qid it is the mean over the queries that have such a pair.
+    """
     y, s = true_and_predicted(y, s)
-    counts = pair_counts(y, s[:, None], Queries.from_labels(None, len(y)))[0, 0]
-    pairs = math.comb(len(y), 2) - counts[TIED_Y]
-    if not pairs:
-        raise no_pair_to_order(with_queries=False)
-    return float((counts[SWAPPED] + counts[TIED_S] - counts[TIED_BOTH]) / pairs)
+    queries = Queries.from_labels(qid, len(y))
+    counts = pair_counts(y, s[:, None], queries)[:, 0]
+    pairs = all_pairs(queries.sizes) - counts[:, TIED_Y]
+    judged = pairs > 0
+    if not judged.any():
+        raise no_pair_to_order(with_queries=qid is not None)
+    wrong = counts[:, SWAPPED] + counts[:, TIED_S] - counts[:, TIED_BOTH]
+    return float(np.mean(wrong[judged] / pairs[judged]))
 
 
 def kendall_tau_b(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
@@ -97,11 +104,13 @@ def kendall_tau_b(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> f
     return float(np.mean(balance / np.sqrt(untied_y[defined]) / np.sqrt(untied_s[defined])))
 
 
-def preference_error(preferences: Preferences, s: ArrayLike) -> float:
-    """Weighted mean of H(s_loser − s_winner) over explicit preferences, H(0) = ½; O(l).
+def preference_error(preferences: Preferences, s: ArrayLike, ties: str = "half") -> float:
+    """Weighted mean of H(s_loser − s_winner) over explicit preferences; O(l).
 
-    This is the disagreement error (1) of Pahikkala et al. (2009), with ½ for ties.
+    This is the disagreement error (1) of Pahikkala et al. (2009). Equal scores count H(0) = ½ with
+    ties="half", and 1 with ties="wrong".
     """
+    check_choice("ties", ties, TIES)
     s = finite_vector(s, "s")
     winner, loser, weight = preferences.winner, preferences.loser, preferences.weight
     if preferences.n_items is not None and preferences.n_items != len(s):
@@ -112,28 +121,27 @@ def preference_error(preferences: Preferences, s: ArrayLike) -> float:
     largest = max(winner.max(), loser.max())
     if largest >= len(s):
         raise ValueError(f"preferences name item {largest}, but s has {len(s)} items.")
-    wrong = (s[loser] > s[winner]) + 0.5 * (s[loser] == s[winner])
+    wrong = (s[loser] > s[winner]) + TIES[ties] * (s[loser] == s[winner])
     return float(weight @ wrong / total)
 
 
-@overload
 def conditional_error(
-    Y: ArrayLike, S: ArrayLike, condition: str = ..., *, average: Literal[True] = ...
-) -> float: ...
-@overload
-def conditional_error(
-    Y: ArrayLike, S: ArrayLike, condition: str = ..., *, average: Literal[False]
-) -> np.ndarray: ...
-def conditional_error(
-    Y: ArrayLike, S: ArrayLike, condition: str = "row", *, average: bool = True
-) -> float | np.ndarray:
-    """Ranking error of each row (or column) of a relation, averaged over those with a pair.
+    Y: ArrayLike, S: ArrayLike, condition: str = "row", average: str | bool | None = "conditions"
+) -> Any:
+    """Ranking error of a relation: with condition "row" each row is a query over the columns.
 
-    Equation 4 of Pahikkala et al. (2013), with ½ for ties. With condition "row" each row is a query
-    over the columns. A nan in Y means not observed; the value of S at that place does not matter.
-    With average=False the errors of all conditions are returned, nan for those without a pair.
-    O(pq log(pq)) for p rows and q columns.
+    average : "conditions" is the mean of the errors of the rows (or columns) that have a pair.
+        "pairs" is the share over the pairs of all conditions together, equation 4 of Pahikkala et
+        al. (2013). Both count ½ for ties. False (or None) returns the errors of all conditions, nan
+        for those without a pair; True is "conditions".
+
+    A nan in Y means not observed; the value of S at that place does not matter. O(pq log(pq)) for
+    p rows and q columns.
     """
+    if isinstance(average, bool):
+        average = "conditions" if average else None
+    if average is not None:
+        check_choice("average", average, ("conditions", "pairs"))
     check_choice("condition", condition, ("row", "column"))
     Y, S = real_array(Y, "Y"), real_array(S, "S")
     if Y.ndim != 2 or Y.shape != S.shape:
@@ -147,20 +155,29 @@ def conditional_error(
             row, column = np.argwhere(bad)[0]
             raise ValueError(f"{name} is not finite at row {row}, column {column}.")
     axis = 0 if condition == "row" else 1
-    errors = np.full(Y.shape[axis], np.nan)
+    pairs, right = np.zeros(Y.shape[axis]), np.zeros(Y.shape[axis])
     if observed.any():
         queries = Queries.from_labels(np.nonzero(observed)[axis], int(observed.sum()))
-        pairs, right = concordant_pairs(Y[observed], S[observed][:, None], queries)
-        judged = pairs > 0
-        errors[queries.labels[judged]] = 1.0 - right[judged, 0] / pairs[judged]
-    if np.isnan(errors).all():
+        counted, concordant = concordant_pairs(Y[observed], S[observed][:, None], queries)
+        pairs[queries.labels], right[queries.labels] = counted, concordant[:, 0]
+    if not pairs.any():
         raise UndefinedMetric(
             f"no {condition} of Y holds two different observed values, so nothing is ordered."
         )
-    return float(np.nanmean(errors)) if average else errors
+    if average == "pairs":
+        return float(1.0 - right.sum() / pairs.sum())
+    errors = 1.0 - np.divide(right, pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    return errors if average is None else float(np.nanmean(errors))
 
 
-def pair_cost(y: ArrayLike, s: ArrayLike, cost: str, power: int = 1, epsilon: float = 0.0) -> float:
+def pair_cost(
+    y: ArrayLike,
+    s: ArrayLike,
+    cost: str,
+    power: int = 1,
+    epsilon: float = 0.0,
+    qid: ArrayLike | None = None,
+) -> float:
     """Mean over all m² ordered pairs (i, j) of a cost of the predicted difference; O(m log m).
 
     The costs are those of Cortes, Mohri, Rastogi (2007). With n = `power`, 1 or 2, and
@@ -172,31 +189,42 @@ def pair_cost(y: ArrayLike, s: ArrayLike, cost: str, power: int = 1, epsilon: fl
     * "SVR": max(0, |(s_j − s_i) − (y_j − y_i)| − ε)^n (equation 7).
 
     A pair is swapped where (s_j − s_i)(y_j − y_i) < 0. All sums are of positive terms, so a small
-    cost loses no digits.
+    cost loses no digits. With qid it is the mean over the queries of two or more items, each with
+    its own m_q² pairs.
     """
     check_choice("cost", cost, COSTS)
     if not isinstance(power, numbers.Integral) or power not in (1, 2):
         raise ValueError(f"power must be 1 or 2; got {power!r}.")
     epsilon = check_positive("epsilon", epsilon, zero=True)
     y, s = true_and_predicted(y, s)
+    queries = Queries.from_labels(qid, len(y))
+    judged = queries.sizes > 1 if qid is not None else np.array([True])
+    if not judged.any():
+        raise UndefinedMetric("no query holds two items, so there is no pair.")
     with np.errstate(over="ignore"):
         if cost == "HR":
-            sums = swapped_sums(y, s, s)
+            sums = swapped_sums(y, s, s, queries)
         elif cost == "HMP":
-            sums = swapped_sums(y, s, s - y)
+            sums = swapped_sums(y, s, s - y, queries)
         else:
-            sums = excess_sums(s - y, epsilon if cost == "SVR" else 0.0)
-    mean = 2.0 * sums[power - 1] / len(y) ** 2
+            sums = excess_sums(s - y, epsilon if cost == "SVR" else 0.0, queries)
+        mean = np.mean(2.0 * sums[judged, power - 1] / queries.sizes[judged] ** 2)
     if not np.isfinite(mean):
         raise ValueError("the differences of y and s overflow; scale both to smaller numbers.")
     return float(mean)
 
 
-def mean_squared_difference(y: ArrayLike, s: ArrayLike) -> float:
-    """Mean of ((s_j − s_i) − (y_j − y_i))² over all m² ordered pairs (equation 67)."""
-    return pair_cost(y, s, "MP", power=2)
+def mean_squared_difference(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """Mean of ((s_j − s_i) − (y_j − y_i))² over all m² ordered pairs (equation 67).
+
+    With qid it is the mean over the queries of two or more items, each with its m_q² pairs.
+    """
+    return pair_cost(y, s, "MP", power=2, qid=qid)
 
 
-def mean_absolute_difference(y: ArrayLike, s: ArrayLike) -> float:
-    """Mean of |(s_j − s_i) − (y_j − y_i)| over all m² ordered pairs, the paper's M1D."""
-    return pair_cost(y, s, "MP", power=1)
+def mean_absolute_difference(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
+    """Mean of |(s_j − s_i) − (y_j − y_i)| over all m² ordered pairs, the paper's M1D.
+
+    With qid it is the mean over the queries of two or more items, each with its m_q² pairs.
+    """
+    return pair_cost(y, s, "MP", power=1, qid=qid)

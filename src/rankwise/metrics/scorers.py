@@ -21,6 +21,7 @@ MEASURES: dict[str, tuple[Callable[..., float], int]] = {
     "kendall_tau_b": (pair_measures.kendall_tau_b, 1),
     "ndcg": (list_measures.ndcg, 1),
     "average_precision": (list_measures.average_precision, 1),
+    "expected_reciprocal_rank": (list_measures.expected_reciprocal_rank, 1),
     "ranking_error": (pair_measures.ranking_error, -1),
     "misranking": (pair_measures.misranking, -1),
     "mean_squared_difference": (pair_measures.mean_squared_difference, -1),

@@ -122,53 +122,59 @@ def warn_at_end(
 
 
 def _extended(score: ScoreGrid, default: DefaultGrid, ceiling: float) -> ScoredGrid:
-    """The default grid, and powers beyond it while the best of a column lies at an end.
+    """The default grid, and further steps beyond it while the best of a column lies at an end.
 
-    An end where scores have levelled off is crossed by scoring one power of each step only: it may
-    be the plateau of almost no regularisation, with something better far out. If the scores of a
-    whole column are equal, the grid says nothing, and both sides are looked at up to the limit. The
-    grid stays as it was if nothing changes, and a column at the ceiling asks for nothing more.
+    A step whose scores all equal that of the end is dropped: there the scores have levelled off. If
+    the scores of a whole column are equal, the grid says nothing, because the features have a very
+    large or a very small scale, or because nothing matters. Then both sides are looked at, one
+    power in each step, for something better. A column at the ceiling asks for nothing more.
     """
     grid = ScoredGrid(default.alphas, *score(default.alphas))
     for direction, end in ((1, default.high), (-1, default.low)):
+        level = (np.ptp(grid.scores, axis=0) <= EQUAL) & (grid.scores[0] < ceiling - EQUAL)
+        if level.any():
+            reach = _reach_of_better(score, default, end, grid.scores[0], level)
+            grid, end = _joined(score, default, grid, end, reach)
         while abs(end) < default.limit:
-            open_columns = grid.scores.max(axis=0) < ceiling - EQUAL
-            level = (np.ptp(grid.scores, axis=0) <= EQUAL) & open_columns
             row = len(grid.alphas) - 1 if direction > 0 else 0
-            if not (level | ((grid.best == row) & open_columns)).any():
+            asks = (grid.best == row) & (grid.scores.max(axis=0) < ceiling - EQUAL)
+            asks &= np.ptp(grid.scores, axis=0) > EQUAL
+            if not asks.any():
                 break
-            outward = direction * np.append(
-                np.arange(abs(end) + default.step, default.limit, default.step), default.limit
-            )
-            ahead = _where_scores_change(
-                score, default, outward, grid.scores[row], bool(level.any())
-            )
-            if ahead is None:
+            further = end + direction * min(default.step, default.limit - abs(end))
+            longer, end = _joined(score, default, grid, end, further)
+            beyond = longer.scores[len(grid.alphas) :] if direction > 0 else longer.scores
+            beyond = beyond[: len(longer.alphas) - len(grid.alphas)]
+            if not (np.abs(beyond - grid.scores[row]) > EQUAL)[:, asks].any():
                 break
-            beyond = default.powers(*sorted((end + direction, ahead)))
-            grid = grid.joined(ScoredGrid(beyond, *score(beyond)))
-            end = ahead
+            grid = longer
     return grid
 
 
-def _where_scores_change(
-    score: ScoreGrid,
-    default: DefaultGrid,
-    outward: np.ndarray,
-    end_scores: np.ndarray,
-    to_the_limit: bool,
-) -> int | None:
-    """The first of the exponents `outward` at which a score differs from `end_scores`.
+def _joined(
+    score: ScoreGrid, default: DefaultGrid, grid: ScoredGrid, end: int, further: int
+) -> tuple[ScoredGrid, int]:
+    """The grid with all powers from its end to `further`, and its new end."""
+    if further == end:
+        return grid, end
+    direction = 1 if further > end else -1
+    beyond = default.powers(*sorted((end + direction, further)))
+    return grid.joined(ScoredGrid(beyond, *score(beyond))), further
 
-    `to_the_limit`: if some exponent has a better score, the exponent after the last such one.
+
+def _reach_of_better(
+    score: ScoreGrid, default: DefaultGrid, end: int, scores: np.ndarray, level: np.ndarray
+) -> int:
+    """The exponent one step beyond the last one at which a level column is better, or `end`.
+
+    It looks as far as three quarters of the limit: further out, predictions for held-out items are
+    differences of numbers that agree in almost all digits.
     """
-    change = None
-    for i, exponent in enumerate(outward.tolist()):
-        gain = score(default.powers(exponent, exponent))[0][0] - end_scores
-        if change is None and (np.abs(gain) > EQUAL).any():
-            change = i
-            if not to_the_limit:
-                break
-        if (gain > EQUAL).any():
-            change = min(i + 1, len(outward) - 1)
-    return None if change is None else int(outward[change])
+    direction = 1 if end > 0 else -1
+    farthest = max(abs(end), 3 * default.limit // 4)
+    reach = end
+    for size in range(abs(end) + default.step, farthest + 1, default.step):
+        found, _ = score(default.powers(direction * size, direction * size))
+        if (found[0] - scores > EQUAL)[level].any():
+            reach = direction * min(size + default.step, default.limit)
+    return reach

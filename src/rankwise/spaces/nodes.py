@@ -57,12 +57,12 @@ class Nodes:
         """The space of the nodes X; `name` is what error messages call them."""
         parameters = {"gamma": kernel.gamma, "degree": kernel.degree, "coef0": kernel.coef0}
         if kernel.is_linear and X.shape[1] < X.shape[0]:
-            return cls(dense(X), None, kernel.kernel, parameters, True)
+            return cls(np.array(dense(X)), None, kernel.kernel, parameters, True)
         way_out = "take fewer nodes, or a linear kernel with n < p features"
         K = kernel.gram(X, f"the kernel of {name}", way_out)
         if kernel.is_precomputed:
             return cls(K, None, kernel.kernel, {}, False)
-        return cls(K, X, kernel.kernel, parameters, False)
+        return cls(K, X.copy(), kernel.kernel, parameters, False)
 
     def __len__(self) -> int:
         return len(self.rows)

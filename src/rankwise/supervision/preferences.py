@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from copy import copy
 from numbers import Integral
 
 import numpy as np
@@ -77,6 +78,8 @@ class Preferences:
         _refuse_where(self.winner == self.loser, "an item cannot be preferred over itself")
         if self.n_items is not None:
             self.check_range(self.n_items)
+        for array in (self.winner, self.loser, self.magnitude, self.weight):
+            array.flags.writeable = False  # models keep the preferences that they learnt from
 
     @classmethod
     def from_scores(cls, y: Values, qid: Labels = None) -> Preferences:
@@ -278,7 +281,7 @@ def check_preferences(preferences: object, y: object, n_items: int) -> Preferenc
     preferences.check_range(n_items)
     if not len(preferences) or not preferences.weight.any():
         raise ValueError("preferences hold no single preference with a positive weight.")
-    return preferences
+    return copy(preferences)
 
 
 def _item_numbers(values: Values, name: str) -> np.ndarray:
@@ -298,7 +301,7 @@ def _values(values: Values | None, name: str, length: int) -> np.ndarray:
     if values is None:
         return np.ones(length)
     refuse_unreal(values, name)
-    array = np.asarray(values, dtype=float)
+    array = np.array(values, dtype=float)
     if array.shape != (length,):
         raise ValueError(f"{name} must have shape ({length},), got {array.shape}.")
     _refuse_where(~np.isfinite(array), f"{name} must be finite")

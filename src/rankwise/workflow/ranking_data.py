@@ -46,7 +46,7 @@ class Items:
     def supervision(self) -> dict[str, Any]:
         """The arguments by which `fit` of a learner is told the order of the items."""
         if self.preferences is not None:
-            return {"preferences": self.preferences}
+            return {"preferences": self.preferences, "qid": self.qid}
         return {"y": self.y, "qid": self.qid}
 
     def take(self, index: np.ndarray) -> Items:

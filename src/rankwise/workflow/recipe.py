@@ -22,6 +22,7 @@ SCALES = ("none", "standard", "query")
 MISSING = ("refuse", "median", "keep")
 KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 """The kernels that the command offers; a learner takes more of them."""
+QUERY_WEIGHTS = ("pairs", "size", "queries")
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
@@ -83,7 +84,7 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankRLS",
         "pairwise least squares; exact cross-validation in closed form",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
         "by_own_search",
         "rankwise:RankRLSCV",
         default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
@@ -92,7 +93,10 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankSVM",
         "pairwise hinge loss; for grades and noisy scores",
         {name: {"loss": name} for name in ("hinge", "squared_hinge")},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        (
+            *("alpha", "query_weight", *KERNEL_OPTIONS, "basis"),
+            *("cv", "tol", "max_iter", "preferences"),
+        ),
         "by_own_search",
         "rankwise:RankSVMCV",
         default_folds=REFITTED_FOLDS,
@@ -143,6 +147,7 @@ class Recipe:
     learner: str = "rank-rls"
     alpha: str | float | tuple[float, ...] = "auto"
     loss: str | None = None
+    query_weight: str | None = None  # None is the default of the learner
     kernel: str = "linear"
     gamma: str | float = "auto"
     degree: float = 3
@@ -167,6 +172,8 @@ class Recipe:
         check_choice("learner", self.learner, LEARNERS)
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
+        if self.query_weight is not None:
+            check_choice("query_weight", self.query_weight, QUERY_WEIGHTS)
         if self.loss is not None and self.loss not in self.method.losses:
             raise ValueError(
                 f"{self.learner} has no loss {self.loss!r}; its losses are "
@@ -229,7 +236,7 @@ class Recipe:
                 found |= {"basis": BASIS} if is_large else {}
         if "basis" in used or "rounds" in used:
             arguments["random_state"] = self.seed
-        for name in ("epsilon", "tol", "max_iter", "relation", "condition"):
+        for name in ("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"):
             if name in used and getattr(self, name) is not None:
                 arguments[name] = getattr(self, name)
         return arguments, found

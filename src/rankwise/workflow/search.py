@@ -225,7 +225,7 @@ def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
     folds = KFold(count, shuffle=True, random_state=recipe.seed)
     for train, test in folds.split(preferences.winner):
         learn, judge = (_some(preferences, rows, len(items)) for rows in (train, test))
-        path = _predictions_along(alphas, recipe, options, items.X, learn)
+        path = _predictions_along(alphas, recipe, options, items, learn)
         values.append([1 - preference_error(judge, scores) for scores in path])
     scores = np.array(values)
     mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(count)
@@ -241,15 +241,16 @@ def _some(preferences: Preferences, rows: np.ndarray, m: int) -> Preferences:
 
 
 def _predictions_along(
-    alphas: np.ndarray, recipe: Recipe, options: dict, X: Any, preferences: Preferences
+    alphas: np.ndarray, recipe: Recipe, options: dict, items: Items, preferences: Preferences
 ) -> Iterator[np.ndarray]:
-    """Scores of the items X by the model of each alpha; RankRLS is decomposed only once."""
-    model = recipe.method.build(1.0, options)
+    """Scores of the items by the model of each alpha; RankRLS is decomposed only once."""
+    model, X = recipe.method.build(1.0, options), items.X
+    told: dict[str, Any] = {"preferences": preferences, "qid": items.qid}
     if not hasattr(model, "path"):
         for alpha in alphas:
-            yield model.set_params(alpha=alpha).fit(X, preferences=preferences).predict(X)
+            yield model.set_params(alpha=alpha).fit(X, **told).predict(X)
         return
-    model.fit(X, preferences=preferences)
+    model.fit(X, **told)
     for coefficients in model.path(alphas):
         yield set_coefficients(model, coefficients).predict(X)
 
