@@ -2,8 +2,8 @@
 
     python -m benchmarks.speed.kernel_fits [fits] [memory] [loo] [growth] [items=1000,2000,4000]
 
-fits: RankRLS, RLS and MPRank with a Gaussian kernel; the unit is the kernel, its Cholesky factor and
-one solution in scikit-learn and SciPy. scikit-learn's KernelRidge stands beside them.
+fits: RankRLS, RLS and MPRank with a Gaussian kernel; the unit is the kernel, its Cholesky factor
+and one solution in scikit-learn and SciPy. scikit-learn's KernelRidge stands beside them.
 memory: the largest memory of a fit in a process of its own, in kernel matrices.
 loo: MPRank's leave-one-out error over all pairs, in units of one eigendecomposition.
 growth: the exponent of the time of a fit in the number of items, for every loss.

@@ -122,4 +122,4 @@ def proposition2(
 
 def _scores(problem: QuadraticHoldouts) -> np.ndarray:
     assert isinstance(problem.supervision, ScoredItems)
-    return problem.supervision.Y
+    return problem.supervision.shifted
