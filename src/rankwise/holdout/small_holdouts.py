@@ -90,13 +90,15 @@ class SmallHoldouts:
         return splits and len(supervision.queries) > 1
 
     def _leave_within_queries(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
-        """Each query's hold-outs on its posterior; returns those that span several queries."""
+        """Each query's hold-outs on its posterior; returns those that must be refitted."""
         queries = self._problem.supervision.queries
         codes = queries.codes[held]
         spanning = (codes != codes[:, :1]).any(axis=1)
         removal = self._problem.matrix.removal
         if removal is not None and removal.recompute is not None:
             spanning |= self._problem.matrix.in_basis[held].any(axis=1)
+        if self._problem.blurs_posteriors(alpha):
+            spanning[:] = True
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
