@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test test-fast lint bench papers docs clean
+.PHONY: demo test test-fast attack lint bench papers docs clean
 
 .venv/.ready: pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
@@ -23,6 +23,10 @@ test: .venv/.ready
 FAST := contracts supervision losses spaces solvers holdout model_selection metrics numerics
 test-fast: .venv/.ready
 	$(BIN)/python -m pytest -n 2 -m "not slow" $(addprefix tests/,$(FAST))
+
+# 2,000 random configurations of all learners against brute force, for a night.
+attack: .venv/.ready
+	$(BIN)/python -m tests.differential
 
 lint: .venv/.lint
 	$(BIN)/ruff check src tests benchmarks examples docs/_hooks

@@ -101,9 +101,8 @@ def test_sums_over_swapped_pairs(m, levels, seed):
     y, s, v = (tied_scores(rng, m, levels) for _ in range(3))
     swapped = (y[:, None] < y) & (s[:, None] > s)
     gaps = (v[:, None] - v)[swapped]
-    np.testing.assert_allclose(
-        order.swapped_sums(y, s, v), [gaps.sum(), (gaps**2).sum()], atol=1e-10
-    )
+    found = order.swapped_sums(y, s, v, Queries.from_labels(None, m))
+    np.testing.assert_allclose(found, [[gaps.sum(), (gaps**2).sum()]], atol=1e-10)
 
 
 @given(m=st.integers(1, 60), epsilon=st.floats(0, 3), seed=st.integers(0, 2**32 - 1))
@@ -111,9 +110,8 @@ def test_sums_over_swapped_pairs(m, levels, seed):
 def test_sums_beyond_epsilon(m, epsilon, seed):
     e = np.random.default_rng(seed).normal(size=m)
     excess = np.maximum(np.abs(e[:, None] - e) - epsilon, 0)[np.triu_indices(m, 1)]
-    np.testing.assert_allclose(
-        order.excess_sums(e, epsilon), [excess.sum(), (excess**2).sum()], atol=1e-10
-    )
+    found = order.excess_sums(e, epsilon, Queries.from_labels(None, m))
+    np.testing.assert_allclose(found, [[excess.sum(), (excess**2).sum()]], atol=1e-10)
 
 
 def test_sums_keep_their_digits_far_from_zero():
@@ -121,7 +119,7 @@ def test_sums_keep_their_digits_far_from_zero():
     y = np.arange(1000.0)
     s = 1e6 + y
     s[500] = s[499] - 2.0**-20
-    total, squares = order.swapped_sums(y, s, s)
+    ((total, squares),) = order.swapped_sums(y, s, s, Queries.from_labels(None, 1000))
     assert total == 2.0**-20
     assert squares == 2.0**-40
 
@@ -131,3 +129,16 @@ def test_sorted_within_is_by_query_then_value():
     values, qid = rng.normal(size=200), rng.integers(7, size=200)
     queries = Queries.from_labels(qid, 200)
     np.testing.assert_array_equal(order.sorted_within(values, queries), np.lexsort((values, qid)))
+
+
+@given(q=st.integers(1, 40), sizes=st.sampled_from([1, 2, 9]), seed=st.integers(0, 2**32 - 1))
+@settings(deadline=None)
+def test_descending_within_is_by_query_then_from_the_greatest_down(q, sizes, seed):
+    rng = np.random.default_rng(seed)
+    qid = rng.permutation(np.repeat(np.arange(q), rng.integers(1, sizes + 1, size=q)))
+    values = rng.integers(4, size=len(qid)).astype(float)
+    found = order.descending_within(values, Queries.from_labels(qid, len(qid)))
+    assert sorted(found) == list(range(len(qid)))
+    np.testing.assert_array_equal(qid[found], np.sort(qid))
+    expected = values[np.lexsort((-values, qid))]
+    np.testing.assert_array_equal(values[found], expected)

@@ -43,6 +43,22 @@ class TestPairs:
 
         check(slow.mean_over_queries(tau, *data), metrics.kendall_tau_b, *data)
 
+    @pytest.mark.parametrize("levels", [1, 2, 5, 32, 33])
+    @pytest.mark.parametrize("rounding", [1, 8])
+    def test_many_items_with_few_grades(self, levels, rounding):
+        rng = np.random.default_rng(levels)
+        y = rng.integers(levels, size=5000).astype(float)
+        s = np.round(y + rng.normal(size=5000), rounding)
+        if levels == 1:
+            with pytest.raises(metrics.UndefinedMetric):
+                metrics.kendall_tau_b(y, s)
+            return
+        assert_allclose(metrics.kendall_tau_b(y, s), kendalltau(y, s).statistic, atol=1e-12)
+        half = metrics.concordance(y[:4000], s[:4000])  # fewer items are counted by merging
+        pairs = np.subtract.outer(y[:4000], y[:4000]) > 0
+        difference = np.subtract.outer(s[:4000], s[:4000])[pairs]
+        assert_allclose(half, np.mean((difference > 0) + 0.5 * (difference == 0)))
+
     def test_kendall_tau_b_of_many_items(self):
         y, s = np.random.default_rng(0).normal(size=(2, 200_000))
         assert_allclose(metrics.kendall_tau_b(y, s), kendalltau(y, s).statistic, atol=1e-12)

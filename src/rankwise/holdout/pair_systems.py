@@ -47,14 +47,14 @@ def solve_pairs(system: RowSystem, pairs: np.ndarray) -> np.ndarray:
     out = np.empty((len(pairs), 2, system.f.shape[1]))
 
     def task(low: int, high: int) -> None:
-        _solve_pairs(system, pairs, low, high, out)
+        solve_pair_rows(system, pairs, low, high, out)
 
     over_ranges(task, len(pairs), work=20.0 * out.size)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _solve_pairs(
+def solve_pair_rows(
     system: RowSystem, pairs: np.ndarray, low: int, high: int, out: np.ndarray
 ) -> None:
     M, Q, f, e = system
@@ -77,14 +77,14 @@ def solve_constrained(
     out = np.empty((*held.shape, system.f.shape[1]))
 
     def task(low: int, high: int) -> None:
-        _solve_constrained(system, constraints, held, low, high, out)
+        solve_constrained_rows(system, constraints, held, low, high, out)
 
     over_ranges(task, len(held), work=200.0 * out.size)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _solve_constrained(
+def solve_constrained_rows(
     system: RowSystem,
     constraints: BasisConstraints,
     held: np.ndarray,

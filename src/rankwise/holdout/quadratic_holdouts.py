@@ -26,9 +26,10 @@ from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
 from rankwise.holdout.statement_holdouts import StatementHoldouts
+from rankwise.holdout.tie_free import TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
-from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss
+from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
 from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.supervision.supervision import Supervision
@@ -54,9 +55,18 @@ class QuadraticHoldouts(HeldOut):
         self.offset = offset
         self.quadratic = loss.quadratic(supervision)
         self.rule = loss.holdout_rule(supervision)
+
+    @cached_property
+    def spectrum(self) -> Spectrum:
+        """The decomposition, when it is first needed."""
         centre = self.rule.centre if isinstance(self.rule, FreeRows) else None
-        solver = SpectralSolver(matrix, self.quadratic, offset=offset, centre=centre)
-        self.spectrum: Spectrum = solver.spectrum
+        solver = SpectralSolver(self.matrix, self.quadratic, offset=self.offset, centre=centre)
+        return solver.spectrum
+
+    @cached_property
+    def tie_free(self) -> TieFreeQuery | None:
+        """Hold-outs of one or two items of a query without tied pairs; None for other rules."""
+        return TieFreeQuery(self, self.rule) if isinstance(self.rule, TieFreeRows) else None
 
     @property
     def n_outputs(self) -> int:
@@ -97,7 +107,22 @@ class QuadraticHoldouts(HeldOut):
         assert isinstance(self.rule, ComparedPairs)
         if closed and len(self.rule.touching(items)) > len(items):
             return None
-        return self._statements.without(items, alphas)
+        return self._statements.without(items, items, alphas)
+
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
+        """By an update of low rank for explicit preferences, else by a refit."""
+        removal, features, found = self.matrix.removal, None, None
+        if self.offset is None and removal is not None and np.isin(removal.items, items).all():
+            return np.zeros((len(alphas), len(predicted), self.n_outputs))
+        if removal is not None and removal.recompute is not None:
+            features = removal.recompute(items)
+        if features is not None:
+            return self._refit(items, alphas, Features(features), predicted)
+        if self._statements is not None:
+            found = self._statements.without(items, predicted, alphas)
+        return self._refit(items, alphas, None, predicted) if found is None else found
 
     @cached_property
     def _statements(self) -> StatementHoldouts | None:
@@ -216,18 +241,26 @@ class QuadraticHoldouts(HeldOut):
         return np.stack([PQ @ (d[:, None] * c) for d in D]) + self.offset_of(items)
 
     def _refit(
-        self, items: np.ndarray, alphas: Alphas, matrix: ItemMatrix | None = None
+        self,
+        items: np.ndarray,
+        alphas: Alphas,
+        matrix: ItemMatrix | None = None,
+        predicted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Train on the remaining items: one decomposition for all alphas."""
+        """Train on the remaining items: one decomposition for all alphas.
+
+        The predictions are those of the items, unless others are to be `predicted`.
+        """
         matrix = self.matrix if matrix is None else matrix
+        predicted = items if predicted is None else predicted
         staying = np.setdiff1d(np.arange(self.n_items), items)
         rest = self.spectrum_without(items, matrix)
         normals, values = matrix.constraints_without(items)
-        out = np.empty((len(alphas), len(items), self.n_outputs))
+        out = np.empty((len(alphas), len(predicted), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = matrix.scores(items, staying, rest.model(solution, alpha))
-        return out + self.offset_of(items)
+            out[i] = matrix.scores(predicted, staying, rest.model(solution, alpha))
+        return out + self.offset_of(predicted)
 
     def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:
         """The decomposition of the remaining items, with the features or kernel of `matrix`."""

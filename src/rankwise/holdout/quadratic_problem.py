@@ -231,10 +231,17 @@ class QuadraticProblem(HeldOut):
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
         if not self.uses_cg:
             return self.by_output(lambda part: part.without(items, alphas))
+        return self.scores_without(items, items, alphas)
+
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
+        if not self.uses_cg:
+            return self.by_output(lambda part: part.scores_without(items, predicted, alphas))
         staying = np.setdiff1d(np.arange(self.n_items), items)
         path = self._cg_path(Features(self.X[staying]), self.supervision.take(staying), alphas)
         assert path is not None
-        return np.stack([np.asarray(self.X[items] @ w) for w in path])
+        return np.stack([np.asarray(self.X[predicted] @ w) for w in path])
 
     def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray:
         if not self.uses_cg:

@@ -56,12 +56,19 @@ class SmallHoldouts:
 
     def leave_out(self, held: np.ndarray) -> np.ndarray:
         """(a, p, u, k) predictions; each row of `held` is one hold-out."""
-        out = np.empty((len(self._alphas), *held.shape, self._problem.n_outputs))
-        to_refit = np.zeros((len(self._alphas), len(held)), dtype=bool)
-        for i, alpha in enumerate(self._alphas):
-            to_refit[i, self._leave_out_cheaply(held, alpha, out[i])] = True
+        if self._tie_free is not None:
+            out, to_refit = self._tie_free.leave_out(held, self._alphas)
+        else:
+            out = np.empty((len(self._alphas), *held.shape, self._problem.n_outputs))
+            to_refit = np.zeros((len(self._alphas), len(held)), dtype=bool)
+            for i, alpha in enumerate(self._alphas):
+                to_refit[i, self._leave_out_cheaply(held, alpha, out[i])] = True
         self._refit(held, to_refit, out)
         return out
+
+    @property
+    def _tie_free(self) -> TieFreeQuery | None:
+        return None if self._splits_by_query else self._problem.tie_free
 
     def _leave_out_cheaply(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
         """Fill what a closed form gives into `out`, and return the hold-outs to refit."""
@@ -70,8 +77,6 @@ class SmallHoldouts:
             return self._leave_freely(rule, held, alpha, out)
         if self._splits_by_query:
             return self._leave_within_queries(held, alpha, out)
-        if isinstance(rule, TieFreeRows):
-            return self._leave_tie_free(rule, held, alpha, out)
         return np.arange(len(held))
 
     def _refit(self, held: np.ndarray, to_refit: np.ndarray, out: np.ndarray) -> None:
@@ -105,16 +110,6 @@ class SmallHoldouts:
             part = SmallHoldouts(self._problem.posterior(items, alpha), [1.0])
             out[chosen] = part.leave_out(np.searchsorted(items, held[chosen]))[0]
         return np.flatnonzero(spanning)
-
-    def _leave_tie_free(
-        self, rule: TieFreeRows, held: np.ndarray, alpha: float, out: np.ndarray
-    ) -> np.ndarray:
-        problem = self._problem
-        free = np.flatnonzero(~problem.matrix.in_basis[held].any(axis=1))
-        offset = problem.offset_of(np.arange(problem.n_items))
-        query = TieFreeQuery(problem.matrix.kernel(), rule, alpha, offset)
-        out[free], settled = query.leave_out(held[free])
-        return np.setdiff1d(np.arange(len(held)), free[settled])
 
     def _leave_freely(
         self, rule: FreeRows, held: np.ndarray, alpha: float, out: np.ndarray
@@ -159,6 +154,14 @@ class SmallHoldouts:
         judged = None
         if isinstance(rule, FreeRows) and self._can_judge_rows(rule):
             judged = self._judge_free_rows(rule, alpha, supervision.Y)
+        elif self._tie_free is not None:
+            fast = self._tie_free.judge(alpha, supervision.Y)
+            if fast is not None:
+                judged, rest = fast
+                several = self._judge_predictions(supervision, np.array([alpha]), rest)
+                judged = Judged(
+                    judged.counted + several.counted[0], judged.right + several.right[0]
+                )
         if judged is None:
             several = self._judge_predictions(supervision, np.array([alpha]))
             judged = Judged(several.counted[0], several.right[0])
@@ -186,11 +189,17 @@ class SmallHoldouts:
         f = spectrum.P @ solution + problem.offset_of(np.arange(problem.n_items))
         return judge_pairs(RowSystem(M, Q, f, e), None, Y, smallest)
 
-    def _judge_predictions(self, supervision: ScoredItems, alphas: np.ndarray) -> Judged:
-        """Judge the predictions of all pairs, some pairs at a time."""
-        Y, all_pairs = supervision.Y, supervision.judged_pairs()[0]
+    def _judge_predictions(
+        self, supervision: ScoredItems, alphas: np.ndarray, all_pairs: np.ndarray | None = None
+    ) -> Judged:
+        """Judge the predictions of all pairs, or of some, a number of pairs at a time."""
+        Y = supervision.Y
         shape = (len(alphas), *Y.shape)
         judged = Judged(np.zeros(shape), np.zeros(shape))
+        if all_pairs is None:
+            all_pairs = self._in_order_of_classes(supervision.judged_pairs()[0])
+        if not len(all_pairs):
+            return judged
         sizes = [self._problem.spectrum.term_sizes(alpha) for alpha in alphas]
         at_once = max(1, PAIRS_AT_ONCE // (Y.shape[1] * len(alphas)))
         for start in range(0, len(all_pairs), at_once):
@@ -207,6 +216,14 @@ class SmallHoldouts:
                     np.add.at(counted, side, gap != 0)
                     np.add.at(right, side, np.where(gap != 0, agrees, 0.0))
         return judged
+
+    def _in_order_of_classes(self, pairs: np.ndarray) -> np.ndarray:
+        """Pairs of the same classes share a system, so they are predicted together."""
+        rule = self._problem.rule
+        if not isinstance(rule, TieFreeRows):
+            return pairs
+        classes = np.sort(rule.classes[pairs], axis=1)
+        return pairs[np.lexsort((classes[:, 1], classes[:, 0]))]
 
 
 class HeldOutRows:

@@ -80,13 +80,13 @@ class GraphLaplacian(Laplacian):
         return self._factorised.R @ Y
 
     def factor_t(self, X: np.ndarray) -> np.ndarray:
-        return self._factorised.R.T @ X
+        return self._factorised.R.T @ _centred(X)
 
     def sandwich(self, K: np.ndarray, overwrite: bool = False) -> np.ndarray:
         return self.factor_t(np.ascontiguousarray(self.factor_t(K).T))
 
     def apply(self, X: np.ndarray) -> np.ndarray:
-        return self.L @ X
+        return self.L @ _centred(X)
 
     def rows_of(self, items: np.ndarray) -> np.ndarray:
         return np.flatnonzero(np.isin(self._factorised.component, self.component[items]))
@@ -98,6 +98,8 @@ class GraphLaplacian(Laplacian):
     def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(F, LazyRows):
             return F.finish(*self.gram(F.rows(np.arange(self.n_items)), target))
+        if not sparse.issparse(F):
+            F = _centred(F)
         G = F.T @ (self.L @ F)
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 
@@ -107,3 +109,8 @@ class GraphLaplacian(Laplacian):
     def inverse_factor(self, Y: np.ndarray) -> np.ndarray:
         """R (RᵀR)⁻¹ Y, so that differences of its rows are rows of the pairs in the space of R."""
         return self.factor(Y / self._factorised.squared_norm[:, None])
+
+
+def _centred(X: np.ndarray) -> np.ndarray:
+    """X without an offset of its columns, which L ignores but which would cost it digits."""
+    return X - X.mean(axis=0)

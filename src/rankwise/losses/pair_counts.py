@@ -7,6 +7,7 @@ int64. Scores are finite floats, checked by the caller.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
@@ -23,6 +24,8 @@ TIED_Y, TIED_S, TIED_BOTH, SWAPPED = range(4)
 _DIRECT = 64
 _INSERTION = 16
 _BLOCK = 65_536
+_GRADED_FROM, _LEVELS = 4096, 32
+"""A longer query with so few values of y is counted in one pass over the items sorted by s."""
 
 
 def sorted_within(values: np.ndarray, queries: Queries) -> np.ndarray:
@@ -31,6 +34,54 @@ def sorted_within(values: np.ndarray, queries: Queries) -> np.ndarray:
     if len(queries) == 1:
         return by_value
     return _by_query(by_value, queries.codes, queries.starts)
+
+
+def descending_within(values: np.ndarray, queries: Queries) -> np.ndarray:
+    """The items sorted by query, then from the greatest value down.
+
+    Queries of equal size are the rows of a matrix that NumPy sorts at once, which is several times
+    faster than one sort of all items. If almost all sizes differ, all items are sorted together.
+    """
+    if not _has_few_sizes(queries):
+        return sorted_within(-values, queries)
+    return _by_rows(_order_rows, values, queries, queries.order.dtype)
+
+
+def values_descending(values: np.ndarray, queries: Queries) -> np.ndarray:
+    """The values themselves in that order."""
+    if not _has_few_sizes(queries):
+        return values[sorted_within(-values, queries)]
+    return _by_rows(_value_rows, values, queries, values.dtype)
+
+
+def _has_few_sizes(queries: Queries) -> bool:
+    return len(queries) > 1 and 8 * len(np.unique(queries.sizes)) <= len(queries)
+
+
+def _by_rows(
+    sort: Callable[..., None], values: np.ndarray, queries: Queries, dtype: np.dtype
+) -> np.ndarray:
+    out = np.empty(len(values), dtype=dtype)
+    for size in np.unique(queries.sizes):
+        first = queries.starts[:-1][queries.sizes == size]
+        parts = [part for part in np.array_split(first, 4) if len(part)]
+        run([partial(sort, values, queries.order, part, size, out) for part in parts])
+    return out
+
+
+def _order_rows(
+    values: np.ndarray, order: np.ndarray, first: np.ndarray, size: int, out: np.ndarray
+) -> None:
+    places = first[:, None] + np.arange(size)
+    items = order[places]
+    out[places] = np.take_along_axis(items, np.argsort(-values[items], axis=1), axis=1)
+
+
+def _value_rows(
+    values: np.ndarray, order: np.ndarray, first: np.ndarray, size: int, out: np.ndarray
+) -> None:
+    places = first[:, None] + np.arange(size)
+    out[places] = np.sort(values[order[places]], axis=1)[:, ::-1]
 
 
 def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
@@ -43,6 +94,16 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
     order = sorted_within(y, queries)
     y_sorted = y[order]
     counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
+    if len(queries) == 1 and len(y) > _GRADED_FROM:
+        level = np.empty(len(y), dtype=np.int64)
+        level[order] = np.concatenate(([0], np.cumsum(y_sorted[1:] != y_sorted[:-1])))
+        n_levels = int(level[order[-1]]) + 1
+        if n_levels <= _LEVELS:
+            by_score = run([partial(np.argsort, column) for column in S.T])
+            for column, ascending in enumerate(by_score):
+                s = S[ascending, column]
+                _count_graded(s, level[ascending], n_levels, counts[0, column])
+            return counts
     run(
         [
             partial(_count_block, y_sorted, S, order, queries.starts, block, counts)
@@ -142,6 +203,32 @@ def _count_block(
                 _compare_all(y[start:stop], s, counts[query, column])
             else:
                 _sort_and_count(y[start:stop], s, room, counts[query, column])
+
+
+@njit(cache=True, nogil=True)
+def _count_graded(s: np.ndarray, level: np.ndarray, n_levels: int, counts: np.ndarray) -> None:
+    """The same from ascending s and few levels of y: items seen so far are counted by level."""
+    seen, tied = np.zeros(n_levels, dtype=np.int64), np.zeros(n_levels, dtype=np.int64)
+    tied_s = tied_both = swapped = start = 0
+    m = len(s)
+    while start < m:
+        stop = start + 1
+        while stop < m and s[stop] == s[start]:
+            stop += 1
+        for i in range(start, stop):
+            for above in range(level[i] + 1, n_levels):
+                swapped += seen[above]
+        if stop - start > 1:
+            tied_s += (stop - start) * (stop - start - 1) // 2
+            for i in range(start, stop):
+                tied_both += tied[level[i]]
+                tied[level[i]] += 1
+            tied[:] = 0
+        for i in range(start, stop):
+            seen[level[i]] += 1
+        start = stop
+    tied_y = int(np.sum(seen * (seen - 1) // 2))
+    counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
 
 
 @njit(cache=True, nogil=True)

@@ -200,6 +200,9 @@ class TieFreeLoss(PairLoss):
     target z is another function of the difference, subclass PairLoss.
     """
 
+    counts_below = False
+    """Whether the class scores are (weight below − weight above)/V: hold-outs are cheap then."""
+
     def __init_subclass__(cls) -> None:
         super().__init_subclass__()
         if "pairs" in vars(cls) and "class_scores" not in vars(cls):
@@ -253,7 +256,12 @@ class TieFreeLoss(PairLoss):
                 return supervision.shifted
             return _columns(per_class[level], supervision.n_outputs)
 
-        return TieFreeRows(supervision.weight, level, self.weighting, scores_left)
+        given = scores_left(np.ones(int(level.max()) + 1)) is supervision.Y
+        if not given and not self.counts_below:
+            return None
+        if given and len(np.unique(level)) == len(level) and supervision.weight.any():
+            return FreeRows(supervision.weight, centred=True, weighting=self.weighting)
+        return TieFreeRows(supervision.weight, level, self.weighting, scores_left, not given)
 
 
 class MagnitudeLoss(TieFreeLoss):
@@ -296,6 +304,7 @@ class UnitLoss(TieFreeLoss):
     """z = 1, w = 1 (equation 20): only the direction of a preference counts."""
 
     name = 'loss="unit"'
+    counts_below = True
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.ones(len(difference)), np.ones(len(difference))

@@ -103,12 +103,14 @@ class TieFreeRows(HoldoutRule):
     """Items of one query whose tied pairs do not count; see rankwise.holdout.tie_free.
 
     `classes` (m,) numbers the score level of each item. `scores_left(V_k)` gives the (m, k) target
-    scores when the levels keep the weights V_k.
+    scores when the levels keep the weights V_k. If `ranked`, they are (weight below − weight
+    above)/V; otherwise they do not depend on the weights.
     """
 
     classes: np.ndarray
     weighting: QueryWeighting
     scores_left: Callable[[np.ndarray], np.ndarray]
+    ranked: bool
 
     @property
     def class_weight(self) -> np.ndarray:

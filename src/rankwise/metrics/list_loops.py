@@ -1,8 +1,7 @@
-"""Compiled loops of the list measures: every query is sorted and summed on its own.
+"""Compiled loops of the list measures over the queries.
 
-Threads take blocks of queries. In each query items are sorted by descending score, and items of
-equal score form a tie, for which each loop adds the expected value over all orders of the tied
-items.
+Threads take blocks of queries. Items of equal score form a tie, for which each loop adds the
+expected value over all orders of the tied items.
 """
 
 from __future__ import annotations
@@ -15,73 +14,81 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankwise.losses.pair_counts import descending_within, values_descending
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
 _BLOCK = 65_536
 """Items of a block: about a millisecond of work."""
-_INSERTION = 16
-"""Measured: below this number of items insertion is faster than merging."""
+_FEW_RANKS = 32
+"""Up to this number of ranks, keeping the best items is faster than sorting all."""
 
 
 class Lists(NamedTuple):
-    """Scores (m,) and the value of each item (m,); query i is order[starts[i]:starts[i + 1]]."""
+    """Scores (m,) and values (m,) of items by query; query i is starts[i]:starts[i + 1]."""
 
     scores: np.ndarray
     values: np.ndarray
-    order: np.ndarray
     starts: np.ndarray
 
 
 def over_queries(
     loop: Callable[..., None], s: np.ndarray, values: np.ndarray, queries: Queries, *options: object
 ) -> np.ndarray:
-    """(q, 2) what `loop(lists, *options, first, last, out)` writes for each query; O(m log m)."""
-    lists = Lists(s, values, queries.order, queries.starts)
-    out = np.zeros((len(queries), 2))
-    edges = np.append(np.arange(0, queries.n_items, _BLOCK), queries.n_items)
-    cuts = np.unique(np.searchsorted(queries.starts, edges)).tolist()
+    """(q, 2) what `loop(lists, *options, first, last, out)` writes for each query.
+
+    The loop gets the items of each query from the highest score down. O(m log m).
+    """
+    order = descending_within(s, queries)
+    return _in_blocks(loop, Lists(s[order], values[order], queries.starts), options)
+
+
+def _in_blocks(loop: Callable[..., None], lists: Lists, options: tuple[object, ...]) -> np.ndarray:
+    starts = lists.starts
+    out = np.zeros((len(starts) - 1, 2))
+    edges = np.append(np.arange(0, starts[-1], _BLOCK), starts[-1])
+    cuts = np.unique(np.searchsorted(starts, edges)).tolist()
     run([partial(loop, lists, *options, *block, out) for block in pairwise(cuts)])
     return out
 
 
-@njit(cache=True, nogil=True)
-def gain_loop(
-    lists: Lists, discount: np.ndarray, k: int, first: int, last: int, out: np.ndarray
-) -> None:
-    """DCG and ideal DCG of the first k ranks; the values are gains, and tied items share theirs.
+def discounted_gains(
+    s: np.ndarray, gains: np.ndarray, queries: Queries, discount: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q,) DCG and (q,) ideal DCG, for as many ranks as there are discounts.
 
-    If k is small the best k items are kept in a short sorted list while the others pass by:
-    O(m_q + k² log m_q) on average instead of O(m_q log m_q).
+    With few ranks nothing is sorted: O(m_q + k² log m_q) for each query on average.
     """
-    room = np.empty((4, _longest(lists.starts, first, last)))
+    if len(discount) <= _FEW_RANKS:
+        in_order = (s, gains) if queries.is_sorted else (s[queries.order], gains[queries.order])
+        reached, ideal = _in_blocks(_top_loop, Lists(*in_order, queries.starts), (discount,)).T
+        return reached, ideal
+    reached, _ = over_queries(_gain_loop, s, gains, queries, discount).T
+    best = values_descending(gains, queries)
+    ideal, _ = _in_blocks(_gain_loop, Lists(best, best, queries.starts), (discount,)).T
+    return reached, ideal
+
+
+@njit(cache=True, nogil=True)
+def _gain_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+    """The DCG of sorted items."""
     for query in range(first, last):
         start, stop = lists.starts[query], lists.starts[query + 1]
-        n = stop - start
-        s, g, spare, spare_g = room[0, :n], room[1, :n], room[2, :n], room[3, :n]
-        for i in range(n):
-            s[i] = lists.scores[lists.order[start + i]]
-            g[i] = lists.values[lists.order[start + i]]
-        kept = min(k, n)
-        if kept <= 32 and 4 * kept <= n:
-            out[query, 0] = _top_gain(s, g, discount, spare[:kept], spare_g[:kept])
-            out[query, 1] = _top_ideal(g, discount, spare[:kept])
-            continue
-        sort_descending(s, g, spare, spare_g)
+        kept = min(len(discount), stop - start)
+        s, g = lists.scores[start:stop], lists.values[start:stop]
         out[query, 0] = _shared_gain(s, g, discount, kept)
-        sort_descending(g, s, spare, spare_g)
-        total = 0.0
-        for rank in range(kept):
-            total += discount[rank] * g[rank]
-        out[query, 1] = total
 
 
 @njit(cache=True, nogil=True)
-def _longest(starts: np.ndarray, first: int, last: int) -> int:
-    largest = 0
+def _top_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
+    """DCG and ideal DCG of items in any order: the best k are kept while the others pass by."""
+    room = np.empty((2, len(discount)))
     for query in range(first, last):
-        largest = max(largest, starts[query + 1] - starts[query])
-    return largest
+        start, stop = lists.starts[query], lists.starts[query + 1]
+        kept = min(len(discount), stop - start)
+        s, g = lists.scores[start:stop], lists.values[start:stop]
+        out[query, 0] = _top_gain(s, g, discount, room[0, :kept], room[1, :kept])
+        out[query, 1] = _top_ideal(g, discount, room[0, :kept])
 
 
 @njit(cache=True, nogil=True)
@@ -158,9 +165,9 @@ def precision_loop(lists: Lists, first: int, last: int, out: np.ndarray) -> None
     Let a tie have t items, r of them relevant, and let it follow N items, R of them relevant. At
     its p-th rank it adds r/t · (R + 1 + (p − 1)(r − 1)/(t − 1)) / (N + p).
     """
-    room = np.empty((4, _longest(lists.starts, first, last)))
     for query in range(first, last):
-        s, relevant = _sorted_query(lists, query, room)
+        start, stop = lists.starts[query], lists.starts[query + 1]
+        s, relevant = lists.scores[start:stop], lists.values[start:stop]
         n, low, before, total = len(s), 0, 0.0, 0.0
         while low < n:
             high, inside = low + 1, relevant[low]
@@ -185,9 +192,9 @@ def reciprocal_loop(lists: Lists, k: int, first: int, last: int, out: np.ndarray
     order of t tied items the mean product of p of them is a_p = e_p / C(t, p) with the elementary
     symmetric polynomial e_p of 1 − R. The p-th rank of the tie adds (a_(p−1) − a_p) / rank.
     """
-    room = np.empty((5, _longest(lists.starts, first, last) + 1))
     for query in range(first, last):
-        s, stops = _sorted_query(lists, query, room)
+        start, stop = lists.starts[query], lists.starts[query + 1]
+        s, stops = lists.scores[start:stop], lists.values[start:stop]
         n, low, reads, total = len(s), 0, 1.0, 0.0
         while low < min(n, k):
             high, any_stop = low + 1, stops[low] > 0
@@ -199,7 +206,7 @@ def reciprocal_loop(lists: Lists, k: int, first: int, last: int, out: np.ndarray
                 reads *= 1 - stops[low]
             elif any_stop:
                 kept = min(high, k) - low
-                a = room[4, : kept + 1]
+                a = np.empty(kept + 1)
                 _mean_products(stops[low:high], a)
                 for p in range(1, kept + 1):
                     total += reads * (a[p - 1] - a[p]) / (low + p)
@@ -217,46 +224,3 @@ def _mean_products(stops: np.ndarray, a: np.ndarray) -> None:
         x = 1 - stops[i]
         for p in range(min(i + 1, len(a) - 1), 0, -1):
             a[p] = ((i + 1 - p) * a[p] + p * x * a[p - 1]) / (i + 1)
-
-
-@njit(cache=True, nogil=True)
-def _sorted_query(lists: Lists, query: int, room: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Scores and values of a query by descending score; room has four rows."""
-    start, stop = lists.starts[query], lists.starts[query + 1]
-    n = stop - start
-    s, v = room[0, :n], room[1, :n]
-    for i in range(n):
-        s[i] = lists.scores[lists.order[start + i]]
-        v[i] = lists.values[lists.order[start + i]]
-    sort_descending(s, v, room[2, :n], room[3, :n])
-    return s, v
-
-
-@njit(cache=True, nogil=True)
-def sort_descending(s: np.ndarray, v: np.ndarray, spare: np.ndarray, spare_v: np.ndarray) -> None:
-    """Merge sort of s in place from the greatest down, with the values v beside it."""
-    n = len(s)
-    for low in range(0, n, _INSERTION):
-        for i in range(low + 1, min(low + _INSERTION, n)):
-            x, value, j = s[i], v[i], i
-            while j > low and s[j - 1] < x:
-                s[j], v[j] = s[j - 1], v[j - 1]
-                j -= 1
-            s[j], v[j] = x, value
-    source, source_v, target, target_v = s, v, spare, spare_v
-    width, in_spare = _INSERTION, False
-    while width < n:
-        for low in range(0, n, 2 * width):
-            middle, high = min(low + width, n), min(low + 2 * width, n)
-            i, j = low, middle
-            for place in range(low, high):
-                left = j >= high or (i < middle and source[i] >= source[j])
-                taken = i if left else j
-                target[place], target_v[place] = source[taken], source_v[taken]
-                i += left
-                j += not left
-        source, source_v, target, target_v = target, target_v, source, source_v
-        width, in_spare = 2 * width, not in_spare
-    if in_spare:
-        s[:] = spare
-        v[:] = spare_v

@@ -8,7 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.metrics.list_loops import gain_loop, over_queries, precision_loop, reciprocal_loop
+from rankwise.metrics.list_loops import (
+    discounted_gains,
+    over_queries,
+    precision_loop,
+    reciprocal_loop,
+)
 from rankwise.metrics.score_vectors import true_and_predicted
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, check_positive
@@ -40,9 +45,8 @@ def ndcg(
     check_choice("empty", empty, ("zero", "skip"))
     y, s = true_and_predicted(y, s)
     gains, queries = _gains(y, gain), Queries.from_labels(qid, len(y))
-    last_rank = _last_rank(k, queries)
-    discount = 1 / np.log2(np.arange(2.0, last_rank + 2))
-    reached, ideal = over_queries(gain_loop, s, gains, queries, discount, last_rank).T
+    discount = 1 / np.log2(np.arange(2.0, _last_rank(k, queries) + 2))
+    reached, ideal = discounted_gains(s, gains, queries, discount)
     relevant = ideal > 0
     values = np.minimum(reached[relevant] / ideal[relevant], 1.0)
     return _mean_with_empty(values, len(ideal), empty)

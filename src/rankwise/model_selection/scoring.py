@@ -10,6 +10,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.protocol import Alphas, HeldOut
@@ -25,13 +26,19 @@ Scoring = str | Scorer | Measure | None
 """None is 1 − ranking error; else a measure's name, a scorer, or a callable(y, s) to maximise."""
 
 
-def folds_of(held_out: HeldOut, cv: Splits, random_state: RandomState = None) -> Folds:
+def folds_of(
+    held_out: HeldOut,
+    cv: Splits,
+    random_state: RandomState = None,
+    groups: ArrayLike | None = None,
+) -> Folds:
     """The folds of `cv` for these hold-outs, whose cost decides what cv="auto" means."""
     supervision = held_out.supervision
     return Folds(
         cv,
         supervision.queries,
         getattr(supervision, "Y", None),
+        groups,
         random_state=random_state,
         pair_matrices=held_out.pair_matrices(),
     )

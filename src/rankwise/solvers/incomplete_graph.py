@@ -30,7 +30,8 @@ Pair = tuple[np.ndarray, np.ndarray]
 Observed = tuple[np.ndarray, Edges, Edges | None, RelationTask]
 """The labels y of the training edges, these edges, the validation edges, and the task."""
 NOISE = 8 * np.finfo(float).eps
-"""A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors."""
+"""A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors, both norms being those of
+the preconditioner."""
 
 
 class EdgeSystem(ABC):
@@ -96,6 +97,8 @@ class EdgeSystem(ABC):
         curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
         if curvature > 0:
+            if self.scale is not None:  # the norm in which the preconditioner measures lengths
+                squared_norm = self.inner(w, self.scale * w, values)
             self._steepest = max(self._steepest, curvature / squared_norm)
         return curvature
 
