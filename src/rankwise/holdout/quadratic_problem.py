@@ -166,7 +166,10 @@ class QuadraticProblem(HeldOut):
         """Whether Cholesky factorisations are asked for, or cheaper than what is known already."""
         if self.solver != "auto":
             return self.solver == "cholesky"
-        return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+        decomposed = "parts" in vars(self) and any(
+            "spectrum" in vars(part) for _, part in self.parts
+        )
+        return len(alphas) == 1 and not decomposed and self.space.has_kernel_matrix
 
     @cached_property
     def _sums(self) -> list[tuple[np.ndarray, NormalEquations]]:

@@ -19,7 +19,7 @@ from rankwise.holdout.pair_systems import (
     solve_constrained,
     solve_pairs,
 )
-from rankwise.holdout.tie_free import TieFreeQuery
+from rankwise.holdout.tie_free import LARGE_ALPHA, TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
@@ -45,7 +45,8 @@ class SmallHoldouts:
     """Hold-outs of u ≤ 2 items from one problem, by the rule of the loss, for several alphas.
 
     FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
-    one matrix for each kind of hold-out. Several queries: the same for each query's posterior.
+    the same, and one system for each pair of classes. Several queries: the same for each query's
+    posterior.
     Without a rule, and if items of several queries leave together: one refit each, whose
     decomposition serves all alphas.
     """
@@ -181,7 +182,8 @@ class SmallHoldouts:
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
         smallest = LEVERAGE if spectrum.cancels_at(alpha) else 0.0
-        if rule.centred:
+        keeps_digits = alpha <= LARGE_ALPHA * spectrum.eigenvalues.max(initial=0.0)
+        if rule.centred and keeps_digits:
             laplacian = problem.quadratic.laplacian
             assert isinstance(laplacian, ScoreLaplacian)
             return judge_pairs(RowSystem(M, M, Y, e), 1.0 / laplacian.row_scale, Y, smallest)
