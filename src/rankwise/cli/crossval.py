@@ -18,6 +18,9 @@ if TYPE_CHECKING:
     from rankwise.workflow.search import SearchPath
 
 
+DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+
+
 @click.command()
 @click.argument("data")
 @click.option(
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     "learners",
     type=click.Choice([name for name, method in LEARNERS.items() if not method.learns_relations]),
     multiple=True,
-    help="Repeat to compare; default rank-rls, rank-svm and rank-boost.",
+    help="Repeat to compare; default rank-rls, rank-svm and (for scores) rank-boost.",
 )
 @recipe_options
 @data_options()
@@ -58,14 +61,17 @@ def crossval(
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
-    folds of whole queries. The best of many candidates looks a little better than it is; --nested
-    repeats the choice without each outer fold and judges on that fold.
+    folds of whole queries. With --preferences rank-rls leaves out all statements about two items
+    together, and rank-svm folds of such pairs. The best of many candidates looks a little better
+    than it is; --nested repeats the choice without each outer fold and judges on that fold.
     """
     from rankwise.cli.data_files import training_data
     from rankwise.workflow.judging import judge_recipe
     from rankwise.workflow.search import SearchPath
     from rankwise.workflow.training import train as train_model
 
+    if files.preferences and not learners:
+        learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
     recipes = _recipes(learners, options, given_options(ctx))
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
@@ -108,7 +114,7 @@ def crossval(
 
 def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[Recipe]:
     """One recipe per learner; if there are several, each uses only the options that it knows."""
-    names = learners or ("rank-rls", "rank-svm", "rank-boost")
+    names = learners or DEFAULT
     if len(names) == 1:
         return [taken_recipe(options, names[0], given)]
     recipes = []

@@ -80,6 +80,32 @@ class HeldOut(ABC):
         return out
 
     @abstractmethod
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
+        """(a, |predicted|, k) predictions for any items by the models trained without `items`."""
+
+    def leave_items_out(self, alphas: Alphas) -> np.ndarray:
+        """(a, l, 2, k) f_winner − f_loser of every preference without its winner, and its loser.
+
+        The model never saw one of the two items: what to expect of a newcomer.
+        """
+        preferences = self.split_statements(np.zeros(0, dtype=int))[0]
+        out = np.empty((len(alphas), len(preferences), 2, self.supervision.n_outputs))
+        for side, (item, other, sign) in enumerate(
+            (
+                (preferences.winner, preferences.loser, 1.0),
+                (preferences.loser, preferences.winner, -1.0),
+            )
+        ):
+            for statements in by_kind(item):
+                held = item[statements[:1]]
+                predicted = np.append(held, other[statements])
+                scores = self.scores_without(held, predicted, alphas)
+                out[:, statements, side] = sign * (scores[:, :1] - scores[:, 1:])
+        return out
+
+    @abstractmethod
     def judge_pairs(self, alphas: Alphas) -> Judged:
         """Leave-pair-out over all pairs of a query whose scores differ, summed for each item.
 

@@ -93,6 +93,8 @@ class QuadraticHoldouts(HeldOut):
             return self._leave_rows_out(items, items, alphas)
         if len(closure) == self.n_items:
             return self._refit(items, alphas)
+        if self.blurs_posteriors(min(alphas)):
+            return self._refit(items, alphas)
         inside = np.searchsorted(closure, items)
         return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
 
@@ -105,7 +107,22 @@ class QuadraticHoldouts(HeldOut):
         assert isinstance(self.rule, ComparedPairs)
         if closed and len(self.rule.touching(items)) > len(items):
             return None
-        return self._statements.without(items, alphas)
+        return self._statements.without(items, items, alphas)
+
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
+        """By an update of low rank for explicit preferences, else by a refit."""
+        removal, features, found = self.matrix.removal, None, None
+        if self.offset is None and removal is not None and np.isin(removal.items, items).all():
+            return np.zeros((len(alphas), len(predicted), self.n_outputs))
+        if removal is not None and removal.recompute is not None:
+            features = removal.recompute(items)
+        if features is not None:
+            return self._refit(items, alphas, Features(features), predicted)
+        if self._statements is not None:
+            found = self._statements.without(items, predicted, alphas)
+        return self._refit(items, alphas, None, predicted) if found is None else found
 
     @cached_property
     def _statements(self) -> StatementHoldouts | None:
@@ -199,7 +216,7 @@ class QuadraticHoldouts(HeldOut):
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
-            if spectrum.cancels and smallest_pivot(operator) < LEVERAGE:
+            if spectrum.cancels_at(alpha) and smallest_pivot(operator) < LEVERAGE:
                 return self._refit(items, given)
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)
@@ -224,18 +241,26 @@ class QuadraticHoldouts(HeldOut):
         return np.stack([PQ @ (d[:, None] * c) for d in D]) + self.offset_of(items)
 
     def _refit(
-        self, items: np.ndarray, alphas: Alphas, matrix: ItemMatrix | None = None
+        self,
+        items: np.ndarray,
+        alphas: Alphas,
+        matrix: ItemMatrix | None = None,
+        predicted: np.ndarray | None = None,
     ) -> np.ndarray:
-        """Train on the remaining items: one decomposition for all alphas."""
+        """Train on the remaining items: one decomposition for all alphas.
+
+        The predictions are those of the items, unless others are to be `predicted`.
+        """
         matrix = self.matrix if matrix is None else matrix
+        predicted = items if predicted is None else predicted
         staying = np.setdiff1d(np.arange(self.n_items), items)
         rest = self.spectrum_without(items, matrix)
         normals, values = matrix.constraints_without(items)
-        out = np.empty((len(alphas), len(items), self.n_outputs))
+        out = np.empty((len(alphas), len(predicted), self.n_outputs))
         for i, alpha in enumerate(alphas):
             solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
-            out[i] = matrix.scores(items, staying, rest.model(solution, alpha))
-        return out + self.offset_of(items)
+            out[i] = matrix.scores(predicted, staying, rest.model(solution, alpha))
+        return out + self.offset_of(predicted)
 
     def spectrum_without(self, items: np.ndarray, matrix: ItemMatrix) -> Spectrum:
         """The decomposition of the remaining items, with the features or kernel of `matrix`."""
@@ -264,6 +289,10 @@ class QuadraticHoldouts(HeldOut):
             fits &= [not in_basis[items].any() for items in groups]
         compiled = [items for items, fit in zip(groups, fits) if fit]
         return compiled, [items for items, fit in zip(groups, fits) if not fit]
+
+    def blurs_posteriors(self, alpha: float) -> bool:
+        """Whether a covariance over alpha would lose digits, as it does with a kernel matrix."""
+        return isinstance(self.matrix, Gram) and alpha < self.spectrum.rounding()
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticHoldouts:
         """The problem of `items`, whole blocks, given all others; it is to be solved at λ = 1."""

@@ -37,13 +37,18 @@ class RiskHoldouts(HeldOut):
         self._risks, self._solve_path = risks, solve_path
 
     def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray:
+        return self.scores_without(items, items, alphas)
+
+    def scores_without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray:
         staying = np.setdiff1d(np.arange(self.n_items), items)
         phi = self.space.features
         if isinstance(self.space, ReducedSpace):
             phi = self.space.map.without(items)
         rest = self.supervision.take(staying)
-        trained, tested = phi[staying], Products(phi[items])
-        out = np.zeros((len(alphas), len(items), rest.n_outputs))
+        trained, tested = phi[staying], Products(phi[predicted])
+        out = np.zeros((len(alphas), len(predicted), rest.n_outputs))
         for j in range(rest.n_outputs):
             try:
                 (risk,) = self._risks(rest.select_outputs(np.array([j])))

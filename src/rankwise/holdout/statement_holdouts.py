@@ -125,8 +125,10 @@ class StatementHoldouts:
         """In the primal eigenvalues have absolute errors, which must be small beside alpha."""
         return self._spectrum.rounding() if self._spectrum.cancels else 0.0
 
-    def without(self, items: np.ndarray, alphas: Alphas) -> np.ndarray | None:
-        """(a, |items|, 1) predictions without the items, or None if a refit is cheaper or safer."""
+    def without(
+        self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
+    ) -> np.ndarray | None:
+        """(a, |predicted|, 1) predictions without the items; None if a refit is safer."""
         rule, spectrum = self._pairs, self._spectrum
         pairs = rule.touching(items)
         if rule.couples or len(pairs) > len(spectrum.eigenvalues):
@@ -140,8 +142,8 @@ class StatementHoldouts:
         root = np.sqrt(rule.squared[pairs])
         B = root[:, None] * self._differences(pairs)
         beta = (root * (rule.target[pairs] - self._known[pairs]))[:, None]
-        P = spectrum.P[items]
-        out = np.empty((len(scaled), len(items), 1))
+        P = spectrum.P[predicted]
+        out = np.empty((len(scaled), len(predicted), 1))
         for i, alpha in enumerate(scaled):
             resolvent = Resolvent(1.0 / (spectrum.eigenvalues + alpha), rotated, values)
             solution = resolvent.solve(spectrum.moments)
@@ -151,4 +153,4 @@ class StatementHoldouts:
             if smallest_pivot(operator) < LEVERAGE:
                 return None
             out[i] = P @ (solution - resolvent.apply(B.T @ np.linalg.solve(operator, residuals)))
-        return out + self._problem.offset_of(items)
+        return out + self._problem.offset_of(predicted)

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
 from rankwise.model_selection.choosing import POWERS_OF_TWO, ScoredGrid, search_grid
-from rankwise.model_selection.folds import Splits
+from rankwise.model_selection.folds import Folds, Splits
+from rankwise.model_selection.preference_folds import (
+    PreferenceFolds,
+    refuse_scoring,
+    score_preferences,
+)
 from rankwise.model_selection.scoring import folds_of, highest_score, score_grid
 
 DEFAULT_ALPHAS = POWERS_OF_TWO.alphas
@@ -33,6 +39,9 @@ class RankRLSCV(PairwiseLeastSquares):
         items where the loss has it for about the price of a fit, else 10 folds (the relative loss
         and losses of your own refit without each pair: folds from 33 items on). Leave-one-out
         pools the predictions of m models, which is biased for ranking: prefer leave-pair-out.
+        With explicit preferences: "leave-preference-out" (all statements about two items leave
+        together; "auto"), "leave-item-out" (what to expect of an item that was never compared), a
+        number of folds of pairs of items or of groups, a splitter or folds of the statements.
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
@@ -48,28 +57,41 @@ class RankRLSCV(PairwiseLeastSquares):
     cv_ : what was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
         alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
-        the mean over queries or folds.
+        the mean over queries or folds. With explicit preferences the score is the share of
+        held-out statements in the right order (ties ½), and its error is clustered by pairs of
+        items, or by groups.
     coef_ or dual_coef_, basis_index_ : of the model refitted on everything with alpha_
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     alphas: Sequence[float] | np.ndarray | None = None
     _: KW_ONLY
     cv: Splits = "auto"
     scoring: str | Callable | None = None
     alpha_per_target: bool = False
 
-    def fit(self, X, y, *, qid=None, sample_weight=None, groups=None):
+    def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, groups=None):
         """Score the grid, choose, and keep the model of the chosen alpha.
 
-        groups : (m,) labels of items that belong together, such as the samples of a patient: they
-            always leave together. cv="auto" without queries then holds out every pair of groups,
-            or folds of whole groups if there are fewer than 5 or more than 40 groups.
+        `groups` labels items that are always held out together, such as the samples of a patient;
+        cv="auto" without queries then holds out every pair of groups, or folds of whole groups if
+        there are fewer than 5 or more than 40 groups. With `preferences` in place of y
+        it labels the statements (l,) instead, for example by their judge.
         """
-        problem, single = self._checked_problem(X, y, qid, sample_weight, None)
-        folds = folds_of(problem, self.cv, random_state=self.random_state, groups=groups)
+        problem, single = self._checked_problem(X, y, qid, sample_weight, preferences)
+        folds: Folds | PreferenceFolds
+        if preferences is None:
+            folds = folds_of(problem, self.cv, self.random_state, groups)
+        else:
+            refuse_scoring(self.scoring)
+            folds = PreferenceFolds(
+                self.cv, problem.supervision, groups=groups, random_state=self.random_state
+            )
         self.cv_ = str(folds)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            if isinstance(folds, PreferenceFolds):
+                return score_preferences(problem, folds, alphas)
             scores, influence = score_grid(problem, folds, alphas, self.scoring)
             if self.alpha_per_target:
                 return scores, influence

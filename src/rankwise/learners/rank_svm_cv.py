@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -13,9 +13,15 @@ from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits
+from rankwise.model_selection.preference_folds import (
+    PreferenceFolds,
+    refuse_scoring,
+    score_preferences,
+)
 from rankwise.model_selection.scoring import highest_score, score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_items
 
 POWERS_OF_TEN = DefaultGrid(10.0, -6, 1, limit=18, step=2)
@@ -36,7 +42,9 @@ class RankSVMCV(HingeRanker):
         10^±18) while the best alpha lies at an end. If the best alpha of a given grid lies at its
         end, a GridWarning says so.
     cv : int number of folds (by query where there are queries), "leave-query-out", a scikit-learn
-        splitter, or an iterable of (train, test) or of test index arrays
+        splitter, or an iterable of (train, test) or of test index arrays. With explicit preferences
+        a number of folds of pairs of items or of groups ("auto": 10), "leave-preference-out" or
+        "leave-item-out" (one refit for each), a splitter or folds of the statements
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
@@ -48,37 +56,36 @@ class RankSVMCV(HingeRanker):
     alpha_ : the chosen alpha; of equal scores the largest
     alphas_ : the grid that was scored
     best_score_ : its score
+    cv_ : what was held out, in words
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
         and those of RankSVM, of the model refitted on everything with alpha_
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     alphas: Sequence[float] | np.ndarray | None = None
     _: KW_ONLY
     cv: Splits = 5
     scoring: str | Callable | None = None
 
-    def fit(self, X, y, *, qid=None, sample_weight=None, groups=None):
+    def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, groups=None):
         """Score the grid on held-out predictions, choose, and refit on everything.
 
-        groups : (m,) labels of items that belong together: they always leave together.
+        `groups` labels items that are always held out together. With `preferences` in place of y
+        it labels the statements (l,) instead, for example by their judge.
         """
         self._check_parameters()
         X = check_items(self, X, reset=True, dtype=self.precisions(Kernel.of(self)))
-        supervision, single = self._supervise(X.shape[0], y, qid, sample_weight)
+        supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
         risks = self._risks(supervision)
-        folds = Folds(
-            self.cv, supervision.queries, supervision.Y, groups, random_state=self.random_state
-        )
-        if folds.kind not in ("folds", "leave-query-out"):
-            raise ValueError(
-                f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
-                "where it has a closed form."
-            )
+        folds = self._folds(supervision, groups)
+        self.cv_ = str(folds)
         space = self._feature_space(X)
         held_out = RiskHoldouts(space, supervision, self._risks, self._solve_path)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            if isinstance(folds, PreferenceFolds):
+                return score_preferences(held_out, folds, alphas)
             scores, influence = score_folds(held_out, folds, alphas, self.scoring)
             return scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
 
@@ -90,6 +97,25 @@ class RankSVMCV(HingeRanker):
         solutions = [self._solve_path(space.features, risk, path)[-1] for risk in risks]
         self._set_solutions(space, solutions, single)
         return self
+
+    def _folds(self, supervision: Supervision, groups) -> Folds | PreferenceFolds:
+        if isinstance(supervision, ComparedItems):
+            refuse_scoring(self.scoring)
+            return PreferenceFolds(
+                self.cv,
+                supervision,
+                groups=groups,
+                closed_form=False,
+                random_state=self.random_state,
+            )
+        Y = getattr(supervision, "Y", None)
+        folds = Folds(self.cv, supervision.queries, Y, groups, self.random_state)
+        if folds.kind not in ("folds", "leave-query-out"):
+            raise ValueError(
+                f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
+                "where it has a closed form."
+            )
+        return folds
 
     def _set_results(self, grid: ScoredGrid) -> None:
         scores, best = grid.scores[:, 0], grid.best[0]

@@ -7,13 +7,11 @@ candidate did. `options` are the constructor arguments of the learner except the
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.model_selection import KFold
 
 from rankwise.evaluation import regularisation_curve
 from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
@@ -21,11 +19,9 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics import preference_error
 from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds
 from rankwise.numerics.import_paths import imported
-from rankwise.supervision.preferences import Preferences
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 
@@ -214,51 +210,13 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
-    """Alpha by folds of the preferences: a preference is judged by a model that never saw it."""
-    preferences: Any = items.preferences
-    alphas = np.sort(recipe.candidates(recipe.method.alphas))
-    count = recipe.cv if isinstance(recipe.cv, int) else REFITTED_FOLDS
-    count = min(count, len(preferences))
-    if count < 2:
-        raise ValueError("choosing alpha needs two preferences or more: give --alpha a value.")
-    values = []
-    folds = KFold(count, shuffle=True, random_state=recipe.seed)
-    for train, test in folds.split(preferences.winner):
-        learn, judge = (_some(preferences, rows, len(items)) for rows in (train, test))
-        path = _predictions_along(alphas, recipe, options, items, learn)
-        values.append([1 - preference_error(judge, scores) for scores in path])
-    scores = np.array(values)
-    mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(count)
-    chosen = float(alphas[mean >= mean.max() - 1e-12].max())
-    model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
-    by = f"{count} folds of the preferences"
-    return Fit(model, SearchPath("alpha", alphas, mean, error, chosen, by, PREFERENCES))
-
-
-def _some(preferences: Preferences, rows: np.ndarray, m: int) -> Preferences:
-    names = ("winner", "loser", "magnitude", "weight")
-    return Preferences(**{name: getattr(preferences, name)[rows] for name in names}, n_items=m)
-
-
-def _predictions_along(
-    alphas: np.ndarray, recipe: Recipe, options: dict, items: Items, preferences: Preferences
-) -> Iterator[np.ndarray]:
-    """Scores of the items by the model of each alpha; RankRLS is decomposed only once."""
-    model, X = recipe.method.build(1.0, options), items.X
-    told: dict[str, Any] = {"preferences": preferences, "qid": items.qid}
-    if not hasattr(model, "path"):
-        for alpha in alphas:
-            yield model.set_params(alpha=alpha).fit(X, **told).predict(X)
-        return
-    model.fit(X, **told)
-    for coefficients in model.path(alphas):
-        yield set_coefficients(model, coefficients).predict(X)
-
-
-def set_coefficients(model: Any, coefficients: np.ndarray) -> Any:
-    """Replace the coefficients of a fitted model by those of another alpha, from its path."""
-    setattr(model, "coef_" if hasattr(model, "coef_") else "dual_coef_", coefficients)
-    return model
+    """Alpha by RankRLSCV or RankSVMCV: statements about the same two items leave together."""
+    alphas = None if recipe.alpha == "auto" else recipe.candidates(())
+    search = imported(recipe.method.own_search)
+    model = search(alphas, cv=recipe.cv, **options).fit(items.X, **items.supervision)
+    results = model.cv_results_
+    scores = (results["alpha"], results["score"], results["score_se"])
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, model.cv_, PREFERENCES))
 
 
 def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:

@@ -1,0 +1,181 @@
+"""Cross-validation of explicit preferences: what is held out, and the share that is judged right.
+
+No fold trains on a statement about two items and tests another one about the same two, so that a
+vote that was cast twice does not predict itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.model_selection import KFold
+
+from rankwise.exceptions import UndefinedMetric
+from rankwise.holdout.protocol import Alphas, HeldOut
+from rankwise.metrics.ties import tied
+from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
+from rankwise.supervision.queries import Queries
+from rankwise.supervision.supervision import ComparedItems
+from rankwise.validation import check_index
+
+SCHEMES_OF_PREFERENCES = ("auto", "leave-preference-out", "leave-item-out")
+
+
+class PreferenceFolds:
+    """The statements that cross-validation holds out.
+
+    cv : "leave-preference-out" leaves out all statements about two items together;
+        "leave-item-out" leaves an item out with all its statements, and judges how the item would
+        have compared; a number of folds of pairs of items, or of groups; a scikit-learn splitter
+        of the statements, or an iterable of (train, test) or of test sets of them. "auto" is 10
+        folds of groups if there are groups, else leave-preference-out if the hold-outs have it in
+        `closed_form`, else 10 folds of pairs
+    groups : (l,) labels of the statements, such as their judge or their day. Statements of one
+        group are held out together, also if they are about different items
+
+    A splitter's training sets lose the statements about pairs (or of groups) that it tests.
+    """
+
+    def __init__(
+        self,
+        cv: Splits,
+        supervision: ComparedItems,
+        *,
+        groups: ArrayLike | None = None,
+        closed_form: bool = True,
+        random_state: RandomState = None,
+    ):
+        preferences = supervision.preferences
+        pair_of, pairs = preferences.unordered_pairs(supervision.n_items)
+        self.units, self.what = Queries(pair_of, np.arange(len(pairs))), "pairs of items"
+        if groups is not None:
+            self.units, self.what = _groups(groups, len(preferences)), "groups"
+        self.kind = self._kind(cv, closed_form, groups is not None)
+        self.splits: list[Fold] = []
+        if self.kind == "folds":
+            number = min(DEFAULT_FOLDS, len(self.units)) if isinstance(cv, str) else cv
+            self.splits = list(self._read(number, random_state))
+
+    def _kind(self, cv: Splits, closed_form: bool, grouped: bool) -> str:
+        if len(self.units) < 2:
+            raise ValueError(
+                f"cross-validation needs statements about two or more {self.what}: give alpha."
+            )
+        if not isinstance(cv, str):
+            return "folds"
+        if cv not in SCHEMES_OF_PREFERENCES:
+            raise ValueError(
+                f"cv of preferences must be one of {SCHEMES_OF_PREFERENCES}, an int, a splitter "
+                f"or folds of statements; got {cv!r}."
+            )
+        if cv == "auto":
+            return "leave-preference-out" if closed_form and not grouped else "folds"
+        if grouped:
+            raise ValueError(f"cv={cv!r} cannot keep groups together: use a number of folds.")
+        return cv
+
+    def _read(self, cv: Splits, random_state: RandomState) -> Iterable[Fold]:
+        """(held out, tested) statements of each fold."""
+        l, codes = len(self.units.codes), self.units.codes
+        given: Iterable
+        if isinstance(cv, int | np.integer) and not isinstance(cv, bool):
+            if not 2 <= cv <= len(self.units):
+                raise ValueError(
+                    f"cv={cv} is no possible number of folds: it must lie between 2 and the "
+                    f"{len(self.units)} {self.what}."
+                )
+            shuffled = KFold(int(cv), shuffle=True, random_state=random_state or 0)
+            folds = shuffled.split(np.zeros((len(self.units), 1)))
+            given = (np.flatnonzero(np.isin(codes, test)) for _, test in folds)
+        elif hasattr(cv, "split") and not isinstance(cv, str):
+            given = cv.split(np.zeros((l, 1)), None, codes)
+        elif isinstance(cv, Iterable):
+            given = cv
+        else:
+            raise ValueError(f"cv must be an int, a splitter or folds of statements; got {cv!r}.")
+        for number, split in enumerate(given):
+            name = f"cv fold {number}"
+            train = np.arange(l)
+            if len(split) == 2 and np.ndim(split[0]) == 1 and np.ndim(split[1]) == 1:
+                train = check_index(split[0], l, f"the training set of {name}")
+                split = split[1]
+            test = check_index(split, l, name)
+            train = train[~np.isin(codes[train], codes[test])]
+            yield np.setdiff1d(np.arange(l), train), test
+
+    def __str__(self) -> str:
+        return f"{len(self.splits)} folds of {self.what}" if self.kind == "folds" else self.kind
+
+
+def score_preferences(
+    held_out: HeldOut, folds: PreferenceFolds, alphas: Alphas
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted share of held-out statements in the right order, (a, 1), and influence values.
+
+    Items that are predicted equal, and statements that call two items equal, count ½. There is one
+    influence value (a, units, 1) for each pair of items, or for each group: statements about the
+    same two items, or of one judge, are not independent.
+    """
+    assert isinstance(held_out.supervision, ComparedItems)
+    preferences, a = held_out.supervision.preferences, len(alphas)
+    right, counted = np.zeros((a, len(preferences))), np.zeros(len(preferences))
+    for statements, differences in _held_out_differences(held_out, folds, alphas):
+        right[:, statements] += _right(differences, preferences.tie[statements])
+        counted[statements] += 1
+    weight = preferences.weight * counted
+    total = weight.sum()
+    if not total > 0:
+        raise UndefinedMetric("cross-validation tested no preference with a positive weight.")
+    codes, n = folds.units.codes, len(folds.units)
+    of_unit = np.bincount(codes, weight, minlength=n)
+    hits = np.stack([np.bincount(codes, preferences.weight * row, minlength=n) for row in right])
+    scores = hits.sum(axis=1) / total
+    judged = np.count_nonzero(of_unit)
+    scale = np.sqrt(judged / (judged - 1)) if judged > 1 else np.nan
+    influence = (hits - scores[:, None] * of_unit) / total * scale
+    return scores[:, None], influence[..., None]
+
+
+def _held_out_differences(
+    held_out: HeldOut, folds: PreferenceFolds, alphas: Alphas
+) -> Iterable[tuple[np.ndarray, np.ndarray]]:
+    """Tested statements with (a, tested) held-out f_winner − f_loser, each statement once."""
+    if folds.kind == "leave-preference-out":
+        differences = held_out.leave_preferences_out(alphas)[..., 0]
+        yield np.arange(differences.shape[1]), differences
+    elif folds.kind == "leave-item-out":
+        each = held_out.leave_items_out(alphas)[..., 0]
+        for side in (0, 1):
+            yield np.arange(each.shape[1]), each[:, :, side]
+    for held, test in folds.splits:
+        if len(test):
+            differences = held_out.without_statements(held, alphas)[..., 0]
+            yield test, differences[:, np.searchsorted(held, test)]
+
+
+def _right(differences: np.ndarray, tie: np.ndarray) -> np.ndarray:
+    """1 if a difference is positive, ½ if it is a rounding error or the statement a tie, else 0."""
+    sizes = np.abs(differences)
+    typical = np.quantile(sizes, 0.9, axis=1, keepdims=True)
+    equal = tied(differences, np.maximum(sizes, typical)) | tie
+    return np.where(equal, 0.5, differences > 0)
+
+
+def _groups(groups: ArrayLike, length: int) -> Queries:
+    try:
+        return Queries.from_labels(groups, length)
+    except ValueError as error:
+        raise ValueError(
+            f"groups must label each of the {length} preferences: "
+            + str(error).replace("qid", "groups")
+        ) from error
+
+
+def refuse_scoring(scoring: object) -> None:
+    """Preferences are judged one by one, so that measures of whole rankings do not apply."""
+    if scoring is not None:
+        raise ValueError(
+            "explicit preferences are judged by the share in the right order: scoring must be None."
+        )
