@@ -26,6 +26,9 @@ def members():
             for kind, items in zip(("scores", "preferences"), told):
                 yield f"{loss} of weighted {kind}, {name}", hinge_risks(loss, items, name)[0]
     told = scored(Y, QID, WEIGHT)
+    for width in (0.5, 0.05):
+        yield f"smoothed hinge, {width}", hinge_risks("hinge", scored(Y, QID))[0].smoothed(width)
+        yield f"weighted smoothed hinge, {width}", hinge_risks("hinge", told)[0].smoothed(width)
     for power in (1, 2):
         for epsilon in (0.0, 0.3):
             risk = residual_risk(Y, told.queries, WEIGHT, epsilon, power)
@@ -69,3 +72,22 @@ class TestEveryRisk:
             change = risk.at(p + step * direction).gradient - risk.at(p).gradient
             bent = risk.at(p).curvature(direction)
             np.testing.assert_allclose(change / step, bent, atol=1e-5 * np.abs(bent).max())
+
+    def test_diagonal_is_that_of_the_curvature(self, name):
+        evaluation = MEMBERS[name].at(RNG.normal(size=M))
+        if evaluation.diagonal is None:
+            pytest.skip("this risk does not tell its diagonal")
+        expected = [evaluation.curvature(unit)[i] for i, unit in enumerate(np.eye(M))]
+        np.testing.assert_allclose(evaluation.diagonal(), expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("weight", [None, WEIGHT])
+@pytest.mark.parametrize("width", [0.9, 0.5, 0.05, 1e-5])
+def test_a_smoothed_risk_bounds_the_risk(width, weight):
+    risk = hinge_risks("hinge", scored(Y, QID, weight))[0]
+    for _ in range(20):
+        p, q = RNG.normal(size=(2, M)) * RNG.choice([0.1, 1.0, 10.0])
+        smoothed, exact = risk.smoothed(width).at(p), risk.at(p).value
+        assert smoothed.exact == pytest.approx(exact, abs=1e-9)
+        assert exact - width / 2 - 1e-9 <= smoothed.value <= exact + 1e-9
+        assert risk.at(q).value >= smoothed.offset + smoothed.gradient @ q - 1e-9

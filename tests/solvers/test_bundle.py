@@ -28,3 +28,22 @@ class TestBundle(RiskMinimiserTests):
             assert found.objective == pytest.approx(alone.objective, abs=1e-4)
             start, along = found.w, along + found.n_iter
         assert along < sum(self.solver_for(X, y, qid).solve(a, tol=1e-4).n_iter for a in alphas)
+
+    @pytest.mark.parametrize("alpha", [1e-4, 1e-6, 1e-8])
+    def test_small_alphas_need_few_planes(self, alpha):
+        """Where planes alone would take hundreds, steps on a smoothed risk lead to the minimum."""
+        X, y, qid = problem(11, m=600, n=40)
+        found = self.solver_for(X, y, qid).solve(alpha)
+        assert found.status == "converged" and found.n_iter <= 40
+        tight = self.solver_for(X, y, qid).solve(alpha, tol=1e-5, max_iter=3000)
+        assert found.objective - found.gap <= tight.objective <= found.objective + 1e-9
+        assert tight.objective - tight.gap >= found.objective - found.gap - 1e-9
+
+    def test_threads_do_not_change_the_steps_on_a_smoothed_risk(self, monkeypatch):
+        X, y, qid = problem(12, m=600, n=40)
+        models = []
+        for threads in ("1", "2", "3"):
+            monkeypatch.setenv("RANKWISE_THREADS", threads)
+            models.append(self.solver_for(X, y, qid).solve(1e-7).w)
+        np.testing.assert_array_equal(models[0], models[1])
+        np.testing.assert_array_equal(models[0], models[2])

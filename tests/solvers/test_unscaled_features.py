@@ -34,7 +34,7 @@ def standardised(X):
     return X / np.where(spread > 0, spread, 1.0)
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("alpha", [1e-3, 1e-5])
 @pytest.mark.parametrize("form", [np.asarray, np.float32, sparse.csr_array])
 def test_features_as_they_come_need_few_more_iterations(loss, alpha, form):
@@ -47,7 +47,7 @@ def test_features_as_they_come_need_few_more_iterations(loss, alpha, form):
     assert raw.n_iter_ <= 3 * even.n_iter_
 
 
-@pytest.mark.parametrize("loss", ["squared_hinge"])
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 def test_the_gap_bounds_what_a_generic_optimiser_gains(loss):
     """The objective with alpha‖w‖² of the features as they come, minimised in even coordinates."""
     X, y, qid = web_search(n_queries=8, per_query=10, n=6)

@@ -104,7 +104,8 @@ class RankSVM(HingeRanker):
     kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of
         two matrices (or of two rows); gamma=None is 1/n
     basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    solver : "bundle" (cutting planes, any loss), "newton" (squared hinge) or "auto"
+    solver : "bundle" (cutting planes, with Newton steps where these are slow; any loss), "newton"
+        (squared hinge) or "auto"
     tol : a fit stops when the duality gap, which bounds objective − minimum, is at most tol; the
         squared hinge stops when also the gradient norm is at most tol of that at w = 0. A fit that
         stops before warns, whatever the reason. If alpha is so large that the objective falls by

@@ -6,7 +6,14 @@ import numpy as np
 
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.query_weights import QUERIES, QueryWeighting
-from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
+from rankwise.losses.risk import (
+    SMOOTH,
+    Evaluation,
+    NoPreference,
+    Risk,
+    SmoothedEvaluation,
+    SmoothedRisk,
+)
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
 
@@ -65,6 +72,7 @@ class ScoreHinge(ScoreRisk):
     """Equation 4 of Airola et al. (2011), by query."""
 
     name = "the hinge loss"
+    offers = frozenset({"gradient", "smoothing"})
 
     def at(self, p: np.ndarray) -> Evaluation:
         p = self._centred(p)
@@ -72,6 +80,48 @@ class ScoreHinge(ScoreRisk):
         gradient = self._weight * (c - d)  # equation 8
         value = gradient @ p + self._weighted_sum(c)  # equation 7
         return Evaluation(max(0.0, float(value)), gradient)
+
+    def smoothed(self, width: float) -> SmoothedScoreHinge:
+        return SmoothedScoreHinge(self, width)
+
+
+class SmoothedScoreHinge(SmoothedRisk):
+    """Slacks z below `width` = δ < 1 cost z²/(2δ), larger ones z − δ/2: (z₊² − (z − δ)₊²)/(2δ).
+
+    That is half the difference of two squared hinge losses, of margins 1 and 1 − δ, over δ. The
+    slope a ∈ [0, 1] of a pair in z makes R(p') ≥ Σ a (1 − (p'_h − p'_j)), weights omitted.
+    """
+
+    name = "the smoothed hinge loss"
+    offers = SMOOTH
+
+    def __init__(self, exact: ScoreHinge, width: float):
+        self.n_items, self.queries = exact.n_items, exact.queries
+        self._exact, self._width = exact, width
+
+    def at(self, p: np.ndarray) -> SmoothedEvaluation:
+        margin, width, weight = 1.0 - self._width, self._width, self._exact._weight
+        p = self._exact._centred(p)
+        wide, narrow = (self._exact._scores.window(p, size) for size in (1.0, margin))
+        (c, d), (inner_c, inner_d) = wide.counts(), narrow.counts()
+        strip = (c + d) - (inner_c + inner_d)
+
+        def curvature(v: np.ndarray) -> np.ndarray:
+            return weight * (strip * v - (wide.sums(v) - narrow.sums(v))) / width
+
+        tilt, inner_tilt = weight * (c - d), weight * (inner_c - inner_d)
+        pairs, inner_pairs = self._exact._weighted_sum(c), self._exact._weighted_sum(inner_c)
+        exact, inner = p @ tilt + pairs, p @ inner_tilt + margin * inner_pairs  # equation 7
+        bent, pull = curvature(p), (tilt - margin * inner_tilt) / width
+        value = p @ (0.5 * bent + pull) + 0.5 * (pairs - margin**2 * inner_pairs) / width
+        return SmoothedEvaluation(
+            max(0.0, float(value)),
+            bent + pull,
+            curvature,
+            lambda: weight * strip / width,
+            exact=max(0.0, float(exact)),
+            offset=float(exact - inner) / width,
+        )
 
 
 class ScoreSquaredHinge(ScoreRisk):
@@ -118,18 +168,20 @@ class PreferenceRisk(Risk):
             raise NoPreference("preferences hold no single preference with a positive weight.")
         query = queries.codes[self._winner]
         weight = weighting.of_pairs(queries, supervision.weight, query, weight / weight.max())
-        self._weight = weight / weight.sum()
+        used = weight > 0
+        self._winner, self._loser = self._winner[used], self._loser[used]
+        self.weight = weight[used] / weight.sum()
 
-    def _differences(self, v: np.ndarray) -> np.ndarray:
+    def differences(self, v: np.ndarray) -> np.ndarray:
         """M v: one difference for each preference, M being the signed incidence matrix (l, m)."""
         return v[self._winner] - v[self._loser]
 
-    def _degrees(self, values: np.ndarray) -> np.ndarray:
+    def degrees(self, values: np.ndarray) -> np.ndarray:
         """The sum of values over the preferences that an item takes part in."""
         won = np.bincount(self._winner, values, minlength=self.n_items)
         return won + np.bincount(self._loser, values, minlength=self.n_items)
 
-    def _to_items(self, values: np.ndarray) -> np.ndarray:
+    def to_items(self, values: np.ndarray) -> np.ndarray:
         """Mᵀ values: the winner of a preference gains its value, the loser loses it."""
         gained = np.bincount(self._winner, values, minlength=self.n_items)
         return gained - np.bincount(self._loser, values, minlength=self.n_items)
@@ -137,11 +189,12 @@ class PreferenceRisk(Risk):
 
 class PreferenceHinge(PreferenceRisk):
     name = "the hinge loss"
+    offers = frozenset({"gradient", "statements"})
 
     def at(self, p: np.ndarray) -> Evaluation:
-        slack = 1.0 - self._differences(p)
-        weight = np.where(slack > KINK, self._weight, 0.0)
-        return Evaluation(float(weight @ slack), self._to_items(-weight))
+        slack = 1.0 - self.differences(p)
+        weight = np.where(slack > KINK, self.weight, 0.0)
+        return Evaluation(float(weight @ slack), self.to_items(-weight))
 
 
 class PreferenceSquaredHinge(PreferenceRisk):
@@ -149,13 +202,13 @@ class PreferenceSquaredHinge(PreferenceRisk):
     offers = SMOOTH
 
     def at(self, p: np.ndarray) -> Evaluation:
-        slack = np.maximum(0.0, 1.0 - self._differences(p))
-        active = 2.0 * self._weight * (slack > 0)
+        slack = np.maximum(0.0, 1.0 - self.differences(p))
+        active = 2.0 * self.weight * (slack > 0)
 
         def curvature(v: np.ndarray) -> np.ndarray:
-            return self._to_items(active * self._differences(v))
+            return self.to_items(active * self.differences(v))
 
-        gradient = self._to_items(-2.0 * self._weight * slack)
+        gradient = self.to_items(-2.0 * self.weight * slack)
         return Evaluation(
-            float(self._weight @ slack**2), gradient, curvature, lambda: self._degrees(active)
+            float(self.weight @ slack**2), gradient, curvature, lambda: self.degrees(active)
         )

@@ -30,10 +30,22 @@ class Evaluation:
     diagonal: Callable[[], np.ndarray] | None = None
 
 
+@dataclass(frozen=True)
+class SmoothedEvaluation(Evaluation):
+    """The same of a smooth function below R, with what it says about R itself.
+
+    `exact` is R(p), and R(p') ≥ offset + ⟨gradient, p'⟩ for all p'.
+    """
+
+    exact: float = 0.0
+    offset: float = 0.0
+
+
 class Risk(ABC):
     """A convex function R(p) ≥ 0 of the predictions p = Φ w of m items.
 
-    `offers` names what solvers may require: "gradient", and "curvature" if the risk is smooth.
+    `offers` names what solvers may require: "gradient", "curvature" if the risk is smooth, and
+    "smoothing" if it has a smooth approximation of any accuracy.
     `queries` says which items are compared with each other: a shift of all p of a query changes
     nothing. None if this is unknown. Over scores an evaluation should cost O(m log m) however many
     pairs there are, and over l explicit preferences O(l + m).
@@ -47,6 +59,18 @@ class Risk(ABC):
     @abstractmethod
     def at(self, p: np.ndarray) -> Evaluation:
         """Value, gradient and, where the risk offers it, curvature at the predictions p (m,)."""
+
+    def smoothed(self, width: float) -> SmoothedRisk:
+        """A smooth risk that differs from R by at most width/2, if the risk offers "smoothing"."""
+        raise NotImplementedError
+
+
+class SmoothedRisk(Risk):
+    """A smooth lower bound of another risk."""
+
+    @abstractmethod
+    def at(self, p: np.ndarray) -> SmoothedEvaluation:
+        """Value, gradient and curvature of the bound, and the other risk at p."""
 
 
 SMOOTH = frozenset({"gradient", "curvature"})

@@ -3,20 +3,29 @@
 Algorithm 1 (BMRM) of Airola, Pahikkala, Salakoski (2011) with the line search that its authors
 left to future work. An iteration costs two products with Φ, a few evaluations of R over the
 predictions, and a quadratic programme in as many variables as there are planes.
+
+Planes alone are slow if alpha is small or if the features are of very different scale. If the first
+planes say so, a Newton method takes over: on a smoothed risk where pairs are many (scores), along
+the central path where they are listed (preferences). Its steps give points and planes as well.
 """
 
 from __future__ import annotations
 
 from collections import deque
+from dataclasses import dataclass, field
 
 import numpy as np
 
+from rankwise.losses.hinge import PreferenceHinge
 from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.cutting_planes import CuttingPlanes
+from rankwise.solvers.interior_point import InteriorPoint
 from rankwise.solvers.line_search import Iterate, Origin, Ray
+from rankwise.solvers.preconditioner import Preconditioning
+from rankwise.solvers.smoothed_newton import SmoothedNewton
 from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
@@ -29,6 +38,11 @@ from rankwise.solvers.solver import (
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
+FIRST_PLANES, MORE_PLANES = 10, 30
+"""The bundle method is slow if, by its rate over the first number of planes, it needs more than the
+second number to converge."""
+HELP = 15
+"""So many steps of help that do not halve the gap they prove are the last ones."""
 
 
 class BundleSolver(Solver):
@@ -44,6 +58,12 @@ class BundleSolver(Solver):
         self._planes = CuttingPlanes()
         self._memory = GradientMemory()
         self._known_origin: Origin | None = None
+        preconditioning = Preconditioning(phi, risk)
+        self._helper: SmoothedNewton | InteriorPoint | None = None
+        if "smoothing" in risk.offers:
+            self._helper = SmoothedNewton(self._products, preconditioning, risk)
+        elif isinstance(risk, PreferenceHinge):
+            self._helper = InteriorPoint(self._products, preconditioning, risk)
 
     def solve(
         self,
@@ -59,28 +79,50 @@ class BundleSolver(Solver):
         If less than a tenth of J(0) is gained, the gap must fall to 10·tol of the gain J(0) − J:
         however large alpha is, the minimiser is found with the same relative accuracy.
         """
-        progress = Progress("bundle", tol, verbose)
         with np.errstate(over="ignore", invalid="ignore"), one_blas_thread():
-            origin = self._origin()
-            best = candidate = self._start(start, alpha)
-            bound, status, n_iter = 0.0, MAX_ITER, 0  # a risk is never negative
-            gap = best.objective
+            best = self._start(start, alpha)
+            run = _Run(alpha, tol, max_iter, self._origin(), best, Progress("bundle", tol, verbose))
+            helper = self._helper
             try:
-                while n_iter < max_iter and status != CONVERGED:
-                    proven = self._add_plane(candidate, alpha, is_best=candidate is best)
-                    n_iter += 1  # lines 5-7
-                    target, model_minimum = self._planes.minimise(alpha)  # line 8
-                    bound = max(bound, model_minimum, best.objective - proven)
-                    enough = tol * origin.share(best, alpha)
-                    if min(best.objective - bound, proven) > enough:  # lines 9-11
-                        best, candidate = self._search(best, target, bound, alpha, n_iter)
-                        proven = np.inf
-                    gap = max(min(best.objective - bound, proven), 0.0)  # line 12
-                    status = CONVERGED if gap <= tol * origin.share(best, alpha) else MAX_ITER
-                    progress.record(best.objective, gap, gap)
+                while run.goes_on:
+                    self._cut(run, may_leave=helper is not None)
+                    if run.goes_on and helper is not None:
+                        self._be_helped(run, helper)
+                        helper = None
             except KeyboardInterrupt:
-                status = INTERRUPTED
-        return Solution(best.w, status, best.objective, gap, n_iter, progress.history())
+                run.status = INTERRUPTED
+        found = run.best
+        history = run.progress.history()
+        return Solution(found.w, run.status, found.objective, run.gap, run.n_iter, history)
+
+    def _cut(self, run: _Run, may_leave: bool) -> None:
+        """Algorithm 1, until it converges, or until it is slow if it may leave then."""
+        candidate = run.best
+        while run.goes_on and not (may_leave and run.is_slow):
+            run.proven = self._add_plane(candidate, run.alpha, is_best=candidate is run.best)
+            target, model_minimum = self._planes.minimise(run.alpha)  # line 8
+            run.raise_bound(model_minimum, run.best.objective - run.proven)
+            if run.gap > run.enough:  # lines 9-11
+                run.best, candidate = self._search(run, target)
+                run.proven = np.inf
+            run.finish_iteration()  # line 12
+
+    def _be_helped(self, run: _Run, helper: SmoothedNewton | InteriorPoint) -> None:
+        """Planes from steps of a Newton method, as long as what they prove gets better."""
+        point, least, step_of_least = run.best, np.inf, 0
+        for step, plane in enumerate(helper.planes(run.best, run.alpha, lambda: run.enough)):
+            self._planes.add(plane.slope, plane.offset)
+            alone = plane.offset - float(plane.slope @ plane.slope) / (4 * run.alpha)
+            run.raise_bound(alone, self._planes.minimise(run.alpha)[1])
+            objective = plane.exact + run.alpha * float(plane.w @ plane.w)
+            if objective < point.objective:
+                run.best = point = Iterate(plane.w, plane.p, point.risk, objective)
+            run.finish_iteration()
+            if objective - alone < 0.5 * least:
+                least, step_of_least = objective - alone, step
+            if step - step_of_least >= HELP or not run.goes_on:
+                break
+        run.best = Iterate.at(point.w, point.p, self._risk, run.alpha)
 
     def _origin(self) -> Origin:
         if self._known_origin is None:
@@ -112,9 +154,7 @@ class BundleSolver(Solver):
         gradient = slope + 2 * alpha * point.w
         return float(gradient @ gradient) / (4 * alpha)
 
-    def _search(
-        self, best: Iterate, target: np.ndarray, bound: float, alpha: float, n_iter: int
-    ) -> tuple[Iterate, Iterate]:
+    def _search(self, run: _Run, target: np.ndarray) -> tuple[Iterate, Iterate]:
         """The best point on a ray from the best point so far, and the point for the next plane.
 
         Rays lead to the minimiser of the model and, every other time, along a quasi-Newton
@@ -123,17 +163,67 @@ class BundleSolver(Solver):
         the whole gap. If the search ended short of that, the plane is placed at the end of the
         ray.
         """
+        best, alpha = run.best, run.alpha
         direction = target - best.w
-        if n_iter % 2 == 0 and self._memory.knows(best.w):
+        if run.n_iter % 2 == 1 and self._memory.knows(best.w):
             direction = self._memory.direction(alpha)
         ray = Ray(self._risk, alpha, best, direction, self._products.scores(direction))
-        gap = best.objective - bound
+        gap = best.objective - run.bound
         found, trial = ray.minimise(LINE_ACCURACY * gap)
         refuse_non_finite(found.objective)
         if found.objective < best.objective:
             best = ray.iterate(found)
         falls_short = found.slope * (1.0 - found.step) < -0.5 * gap
         return best, ray.iterate(trial) if found.step == 0 or falls_short else best
+
+
+@dataclass
+class _Run:
+    """The state of one solve: the best point, a lower bound of the minimum, and `proven`, an upper
+    bound of the gap at the best point that no difference of objectives has robbed of its digits."""
+
+    alpha: float
+    tol: float
+    max_iter: int
+    origin: Origin
+    best: Iterate
+    progress: Progress
+    bound: float = 0.0  # a risk is never negative
+    proven: float = np.inf
+    n_iter: int = 0
+    status: str = MAX_ITER
+    gaps: list[float] = field(default_factory=list)
+
+    @property
+    def gap(self) -> float:
+        return max(min(self.best.objective - self.bound, self.proven), 0.0)
+
+    @property
+    def enough(self) -> float:
+        """The gap at which to stop: tol, or less if little is gained."""
+        return self.tol * self.origin.share(self.best, self.alpha)
+
+    @property
+    def goes_on(self) -> bool:
+        return self.status == MAX_ITER and self.n_iter < self.max_iter
+
+    @property
+    def is_slow(self) -> bool:
+        """Whether the last planes let expect that many more are needed."""
+        if len(self.gaps) <= FIRST_PLANES or not self.enough > 0:
+            return False
+        done = np.log(self.gaps[-1 - FIRST_PLANES] / self.gaps[-1]) / FIRST_PLANES
+        return bool(np.log(self.gaps[-1] / self.enough) > MORE_PLANES * done)
+
+    def raise_bound(self, *bounds: float) -> None:
+        self.bound = max(self.bound, *bounds)
+
+    def finish_iteration(self) -> None:
+        self.n_iter += 1
+        if self.gap <= self.enough:
+            self.status = CONVERGED
+        self.gaps.append(self.gap)
+        self.progress.record(self.best.objective, self.gap, self.gap)
 
 
 class GradientMemory:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 import piqp
 
@@ -9,6 +11,16 @@ IDLE_LIMIT = 30
 """A plane is dropped after so many iterations in which it supported no minimiser."""
 QP_ACCURACY = 1e-14
 """Of the quadratic programme: what it leaves out, later planes would magnify."""
+
+
+class Plane(NamedTuple):
+    """R(Φw') ≥ offset + ⟨slope, w'⟩ for all w', found at w, where p = Φw and R(p) = exact."""
+
+    w: np.ndarray
+    p: np.ndarray
+    exact: float
+    slope: np.ndarray
+    offset: float
 
 
 class CuttingPlanes:

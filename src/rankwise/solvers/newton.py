@@ -10,7 +10,7 @@ from itertools import islice
 
 import numpy as np
 
-from rankwise.losses.risk import Risk
+from rankwise.losses.risk import Evaluation, Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.numerics.threads import one_blas_thread
@@ -87,7 +87,9 @@ class NewtonSolver(Solver):
                         break
                     to_go = min(tol * reference / norm, float(np.sqrt(enough / gap)))
                     forcing = max(min(0.5, np.sqrt(norm / reference)), 0.5 * to_go)
-                    direction, d_p = self._newton_direction(point, gradient, alpha, forcing)
+                    direction, d_p = newton_direction(
+                        self._products, self._preconditioning, point.risk, gradient, alpha, forcing
+                    )
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, direction, d_p)
                     predicted = -0.5 * float(gradient @ direction)
@@ -106,23 +108,29 @@ class NewtonSolver(Solver):
         refuse_non_finite(point.objective, float(gradient @ gradient))
         return gradient
 
-    def _newton_direction(
-        self, point: Iterate, gradient: np.ndarray, alpha: float, forcing: float
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, also in the norm of the preconditioner, and Φd, which
-        needs no product of its own."""
-        curvature, pullback = point.risk.curvature, self._products.pullback
-        assert curvature is not None
-        system = NormalEquations(
-            self._products.scores,
-            lambda d, p: pullback(curvature(p)) + 2 * alpha * d,
-            -gradient,
-            precondition=self._preconditioning.at(point.risk, alpha),
-        )
-        d_p = np.zeros(self._products.shape[0])
-        energy, squared_norm = forcing**2 * system.energy, forcing**2 * system.squared_norm
-        for step in islice(conjugate_steps(system), MAX_CG):
-            d_p += step.size * system.image
-            if system.energy <= energy and system.squared_norm <= squared_norm:
-                break
-        return system.x, d_p
+
+def newton_direction(
+    products: Products,
+    preconditioning: Preconditioning,
+    risk: Evaluation,
+    gradient: np.ndarray,
+    alpha: float,
+    forcing: float,
+) -> tuple[np.ndarray, np.ndarray]:
+    """d with ‖∇²J d + ∇J‖ ≤ forcing ‖∇J‖, also in the norm of the preconditioner, and Φd, which
+    needs no product of its own."""
+    curvature = risk.curvature
+    assert curvature is not None
+    system = NormalEquations(
+        products.scores,
+        lambda d, p: products.pullback(curvature(p)) + 2 * alpha * d,
+        -gradient,
+        precondition=preconditioning.at(risk, alpha),
+    )
+    d_p = np.zeros(products.shape[0])
+    energy, squared_norm = forcing**2 * system.energy, forcing**2 * system.squared_norm
+    for step in islice(conjugate_steps(system), MAX_CG):
+        d_p += step.size * system.image
+        if system.energy <= energy and system.squared_norm <= squared_norm:
+            break
+    return system.x, d_p
