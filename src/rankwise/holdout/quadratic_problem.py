@@ -75,6 +75,15 @@ def choose_solver(solver: str, X: Matrix, kernel: Kernel, basis: Basis) -> str:
     return solver
 
 
+def sums_show_finiteness(X: Matrix, kernel: Kernel, basis: Basis, solver: str) -> bool:
+    """Whether X is solved through XᵀLX, which is not finite if an entry of X is not.
+
+    PrimalSpectrum then names the entry, so that no other pass over X has to look for it.
+    """
+    is_plain = kernel.is_linear and basis is None and isinstance(X, np.ndarray)
+    return is_plain and X.shape[1] <= X.shape[0] and solver in ("auto", "spectral")
+
+
 class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 

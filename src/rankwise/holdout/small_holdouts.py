@@ -96,13 +96,15 @@ class SmallHoldouts:
         return splits and len(supervision.queries) > 1
 
     def _leave_within_queries(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
-        """Each query's hold-outs on its posterior; returns those that span several queries."""
+        """Each query's hold-outs on its posterior; returns those that must be refitted."""
         queries = self._problem.supervision.queries
         codes = queries.codes[held]
         spanning = (codes != codes[:, :1]).any(axis=1)
         removal = self._problem.matrix.removal
         if removal is not None and removal.recompute is not None:
             spanning |= self._problem.matrix.in_basis[held].any(axis=1)
+        if self._problem.blurs_posteriors(alpha):
+            spanning[:] = True
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
@@ -179,7 +181,7 @@ class SmallHoldouts:
         resolvent, solution = spectrum.resolvent(alpha), spectrum.solutions([alpha])[0]
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
-        smallest = LEVERAGE if spectrum.cancels else 0.0
+        smallest = LEVERAGE if spectrum.cancels_at(alpha) else 0.0
         keeps_digits = alpha <= LARGE_ALPHA * spectrum.eigenvalues.max(initial=0.0)
         if rule.centred and keeps_digits:
             laplacian = problem.quadratic.laplacian
@@ -235,6 +237,7 @@ class HeldOutRows:
     def __init__(self, problem: QuadraticHoldouts, held: np.ndarray, alpha: float):
         self._problem, self._held, self._alpha = problem, held, alpha
         self._spectrum: Spectrum = problem.spectrum
+        self._cancels = self._spectrum.cancels_at(alpha)
         self._removal: BasisRemoval | None = problem.matrix.removal
         self.rows, position = np.unique(held, return_inverse=True)
         self.position = position.reshape(held.shape)
@@ -255,7 +258,7 @@ class HeldOutRows:
     def _single_system(self) -> RowSystem:
         """Only the diagonals of M and Q are needed: both have one column."""
         self._diagonal = M = self._spectrum.residual_diagonal(self._alpha)[self.rows]
-        if self._spectrum.cancels:
+        if self._cancels:
             M = np.maximum(M, LEVERAGE)
         return RowSystem(M[:, None], ((self.P * self.B) @ self.D)[:, None], *self._fitted())
 
@@ -306,9 +309,9 @@ class HeldOutRows:
         feature behind.
         """
         lost = np.zeros(len(self._held), dtype=bool)
-        if self._spectrum.cancels or self.in_basis.any():
+        if self._cancels or self.in_basis.any():
             lost = self._is_near_singular()
-        if not self._spectrum.cancels:
+        if not self._cancels:
             lost &= self.in_basis
         removal = self._removal
         if removal is not None and (
