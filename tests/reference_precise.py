@@ -1,4 +1,4 @@
-"""Reduced sets in 60 digits, written plainly: the kernel, the normal equations and their solution.
+"""Quadratic problems in 60 digits, written plainly: kernel, normal equations and their solution.
 
 Numbers are objects of decimal.Decimal, so NumPy adds and multiplies them without rounding that
 matters: K_RR may have a condition number of 1e20 and more.
@@ -7,6 +7,8 @@ matters: K_RR may have a condition number of 1e20 and more.
 from decimal import Decimal, localcontext
 
 import numpy as np
+
+from tests.reference import enumerate_pairs
 
 DIGITS = 60
 
@@ -51,3 +53,41 @@ def solve(A, b):
     for i in range(n - 1, -1, -1):
         b[i] = (b[i] - (A[i, i + 1 :] * b[i + 1 :]).sum()) / A[i, i]
     return b
+
+
+def kernel_in_decimals(X, Y, kernel, gamma):
+    """A kernel of decimal items by its definition: "linear", "poly" of degree 3, or "rbf"."""
+    if kernel == "rbf":
+        return rbf_in_decimals(X.astype(float), Y.astype(float), gamma)
+    products = X @ Y.T
+    return products if kernel == "linear" else (Decimal(gamma) * products + 1) ** 3
+
+
+def quadratic_in_decimals(y, qid=None, loss="magnitude", ties="keep"):
+    """L and b of Σ w² (z − (f_h − f_j))², pair by pair; loss None is Σ (y − f)²."""
+    with localcontext(prec=DIGITS):
+        m = len(y)
+        if loss is None:
+            return exactly(np.eye(m)), exactly(y)
+        L, b = exactly(np.zeros((m, m))), exactly(np.zeros(m))
+        for h, j, *_ in enumerate_pairs(y, qid, loss=loss, ties=ties):
+            gap = Decimal(float(y[h])) - Decimal(float(y[j]))
+            z = Decimal(1) if loss == "unit" else gap
+            squared = 1 / gap**2 if loss == "relative" else Decimal(1)
+            L[h, h] += squared
+            L[j, j] += squared
+            L[h, j] -= squared
+            L[j, h] -= squared
+            b[h] += squared * z
+            b[j] -= squared * z
+        return L, b
+
+
+def exact_scores(X, y, X_new, alpha, *, kernel, gamma, qid=None, loss="magnitude", ties="keep"):
+    """Scores of new items by the minimiser of fᵀLf − 2fᵀb + alpha‖f‖²: (L K + alpha) a = b."""
+    with localcontext(prec=DIGITS):
+        L, b = quadratic_in_decimals(y, qid, loss, ties)
+        X, X_new = exactly(X), exactly(X_new)
+        system = L @ kernel_in_decimals(X, X, kernel, gamma)
+        system[np.diag_indices(len(X))] += Decimal(float(alpha))
+        return (kernel_in_decimals(X_new, X, kernel, gamma) @ solve(system, b)).astype(float)

@@ -149,6 +149,10 @@ def check_scores(y, n_items: int) -> np.ndarray:
     return array
 
 
+SMALLEST_WEIGHT = 1e-150
+"""The largest weight of all items must not be smaller, nor larger than its inverse."""
+
+
 def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
     """Item weights as a float array (m,), or None for equal weights."""
     if sample_weight is None:
@@ -168,6 +172,12 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
         raise ValueError(f"sample_weight is negative at row {int(np.argmax(weight < 0))}.")
     if not weight.any():
         raise ValueError("every sample_weight is zero: nothing to learn from.")
+    largest = float(weight.max())
+    if not SMALLEST_WEIGHT <= largest <= 1.0 / SMALLEST_WEIGHT:
+        raise ValueError(
+            f"the largest sample_weight is {largest:.3g}, and products of two such weights leave "
+            "the range of floating-point numbers: divide all weights by the largest."
+        )
     return weight
 
 

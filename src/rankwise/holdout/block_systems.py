@@ -7,9 +7,7 @@ smaller of two symmetric systems is factorised:
     u > r    (I − D^½ B_UᵀB_U D^½) z = D^½ (c − B_Uᵀβ_U)     f_U⁻ = P_U D^½ z
 
 All λ are handled together in the last, vectorised axis of every array: all B_U D B_Uᵀ of a block
-are one matrix product, O(u² r a). If the leverage of a block is at most ½ for the smallest λ, its
-removal at most halves the eigenvalues, and a few of the λ determine the others
-(rankwise.numerics.rational_interpolation). Blocks with more leverage are solved for each λ.
+are one matrix product, O(u² r a), which runs at the speed of BLAS and takes most of the time.
 """
 
 from __future__ import annotations
@@ -23,12 +21,10 @@ from scipy.linalg import lapack
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.losses.laplacian import RowLaplacian
-from rankwise.numerics.rational_interpolation import interpolate_alphas
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.solvers.spectral import PrimalSpectrum
 
 LARGEST_BLOCK = 128
-MOST_LEVERAGE = 0.5
 LANES = 8
 BUFFER = 32_000
 """Entries of P, and of B, that a thread computes at once."""
@@ -46,7 +42,7 @@ class Blocks(NamedTuple):
 
 
 class Systems(NamedTuple):
-    """What all blocks share: β and c, one column of D for each λ, and the interpolation.
+    """What all blocks share: β and c, and one column of D for each λ.
 
     A system with a pivot below `smallest` has lost its digits.
     """
@@ -54,7 +50,6 @@ class Systems(NamedTuple):
     beta: np.ndarray
     moments: np.ndarray
     D: np.ndarray
-    interpolation: np.ndarray
     smallest: float
 
 
@@ -70,27 +65,36 @@ def leave_blocks_out(
     `smallest` has lost its digits, so the caller must predict it in another way.
     """
     alphas = np.asarray(alphas, dtype=float)
-    learnt = spectrum.eigenvalues[spectrum.eigenvalues > 0]
-    if not len(learnt):
-        shape = (len(alphas), len(spectrum.beta), spectrum.moments.shape[1])
-        return np.zeros(shape), np.ones(len(blocks), dtype=bool)
-    first = alphas.min()
-    low = (1.0 - MOST_LEVERAGE) * (learnt.min() + first) - first
-    nodes, T = interpolate_alphas(alphas, low, learnt.max())
-    each = 1.0 / (spectrum.eigenvalues[:, None] + alphas)
-    out = np.zeros((len(spectrum.beta), spectrum.moments.shape[1], len(alphas)))
-    own = np.eye(len(alphas))
-    if _in_lanes(len(nodes) + 1) >= _in_lanes(len(alphas)):
-        safe = _solve_blocks(spectrum, blocks, each, smallest, own, out)
-        return out.transpose(2, 0, 1), safe
-    # The last column has a Cholesky factor exactly if no leverage exceeds MOST_LEVERAGE.
-    largest = each[:, [int(alphas.argmin())]] / MOST_LEVERAGE
-    few = np.hstack((each[:, nodes], largest))
-    safe = _solve_blocks(spectrum, blocks, few, smallest, T, out)
-    stiff = np.flatnonzero(~safe)
-    if len(stiff):
-        chosen = [blocks[i] for i in stiff]
-        safe[stiff] = _solve_blocks(spectrum, chosen, each, smallest, own, out)
+    r, a = len(spectrum.eigenvalues), len(alphas)
+    D = np.zeros((r, _in_lanes(a)))
+    D[:, :a] = 1.0 / (spectrum.eigenvalues[:, None] + alphas)
+    D[spectrum.noise] = 0.0
+    starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
+    items = np.concatenate(blocks)
+    assert isinstance(spectrum.quadratic.laplacian, RowLaplacian)
+    laplacian = spectrum.quadratic.laplacian.take(items)
+    queries = np.searchsorted(laplacian.query_starts, starts)
+    moments = np.ascontiguousarray(spectrum.moments.T)
+    beta = np.ascontiguousarray(spectrum.beta[items])
+    systems = Systems(beta, moments, D, smallest)
+    arranged = Blocks(items, starts, queries, laplacian.transposed)
+    out = np.zeros((len(spectrum.beta), len(moments), a))
+    safe = np.ones(len(blocks), dtype=np.bool_)
+    F, V = spectrum.F, spectrum.V
+    most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
+
+    def task(low: int, high: int) -> None:
+        if isinstance(F, np.ndarray) and F.flags.c_contiguous:
+            rows = np.empty((3, most, r))
+            _leave_blocks_of_features_out(F, V, rows, arranged, systems, (low, high), out, safe)
+            return
+        for block in range(low, high):
+            P = np.ascontiguousarray(F[blocks[block]] @ V)
+            B, which = np.empty_like(P), (block, block + 1)
+            _leave_blocks_of_rows_out(P, B, arranged, systems, which, out, safe)
+
+    with one_blas_thread():
+        over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
     return out.transpose(2, 0, 1), safe
 
 
@@ -103,55 +107,12 @@ def smallest_pivot(operator: np.ndarray) -> float:
 
 
 def _in_lanes(columns: int) -> int:
-    """The number of columns, rounded up to whole vector registers."""
-    return -(-columns // LANES) * LANES
-
-
-def _solve_blocks(
-    spectrum: PrimalSpectrum,
-    blocks: list[np.ndarray],
-    diagonals: np.ndarray,
-    smallest: float,
-    T: np.ndarray,
-    out: np.ndarray,
-) -> np.ndarray:
-    """Write predictions for the given columns D, interpolated by T, into out (m, k, a).
-
-    Columns of D beyond those of T are only factorised. Returns which blocks are safe.
-    """
-    r, a = diagonals.shape
-    D, interpolation = np.zeros((r, _in_lanes(a))), np.zeros((_in_lanes(a), len(T)))
-    D[:, :a] = np.where(spectrum.noise[:, None], 0.0, diagonals)
-    interpolation[: T.shape[1]] = T.T
-    starts = np.concatenate(([0], np.cumsum([len(block) for block in blocks])))
-    items = np.concatenate(blocks)
-    assert isinstance(spectrum.quadratic.laplacian, RowLaplacian)
-    laplacian = spectrum.quadratic.laplacian.take(items)
-    queries = np.searchsorted(laplacian.query_starts, starts)
-    moments = np.ascontiguousarray(spectrum.moments.T)
-    beta = np.ascontiguousarray(spectrum.beta[items])
-    systems = Systems(beta, moments, D, interpolation, smallest)
-    arranged = Blocks(items, starts, queries, laplacian.transposed)
-    safe = np.ones(len(blocks), dtype=np.bool_)
-    F, V = spectrum.F, spectrum.V
-    most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
-
-    def task(low: int, high: int) -> None:
-        if isinstance(F, np.ndarray) and F.flags.c_contiguous:
-            rows = np.empty((3, most, r))
-            _leave_out_of_features(F, V, rows, arranged, systems, (low, high), out, safe)
-            return
-        for block in range(low, high):
-            P = np.ascontiguousarray(F[blocks[block]] @ V)
-            _leave_out(P, np.empty_like(P), arranged, systems, (block, block + 1), out, safe)
-
-    with one_blas_thread():
-        over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
-    return safe
+    """The number of columns, rounded up to whole vector registers unless there is only one."""
+    return 1 if columns == 1 else -(-columns // LANES) * LANES
 
 
 @njit(cache=True, nogil=True)
-def _leave_out_of_features(
+def _leave_blocks_of_features_out(
     F: np.ndarray,
     V: np.ndarray,
     buffers: np.ndarray,
@@ -173,12 +134,12 @@ def _leave_out_of_features(
         for i in range(count):
             rows[i] = F[items[starts[low] + i]]
         np.dot(rows, V, P)
-        _leave_out(P, B, blocks, systems, (low, stop), out, safe)
+        _leave_blocks_of_rows_out(P, B, blocks, systems, (low, stop), out, safe)
         low = stop
 
 
 @njit(cache=True, nogil=True)
-def _leave_out(
+def _leave_blocks_of_rows_out(
     P: np.ndarray,
     B: np.ndarray,
     blocks: Blocks,
@@ -189,7 +150,7 @@ def _leave_out(
 ) -> None:
     """A range of blocks from their rows of P; B is overwritten."""
     items, starts, queries, transposed = blocks
-    beta, moments, D, interpolation, smallest = systems
+    beta, moments, D, smallest = systems
     low, high = which
     first, (r, lanes), k = starts[low], D.shape, len(moments)
     half_rows(P, transposed, Span(queries[low], queries[high], 0, r), first, -1, B)
@@ -199,7 +160,10 @@ def _leave_out(
         B_U, P_U, u = B[start - first : stop - first], P[start - first : stop - first], stop - start
         B_t = np.ascontiguousarray(B_U.T)
         by_items = u <= r
-        T = _by_items(B_U, D) if by_items else _by_features(np.dot(B_t, B_U), root)
+        if not by_items:
+            T = _by_features(np.dot(B_t, B_U), root)
+        else:
+            T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U * root[:, 0])
         size = min(u, r)
         safe[block] = _cholesky(T, size, lanes, smallest)
         if not safe[block]:
@@ -215,9 +179,9 @@ def _leave_out(
                 x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
                 _solve(T, x, size, lanes)
                 x *= root
-            predictions = np.dot(np.dot(P_U, x), interpolation)
+            predictions = np.dot(P_U, x)
             for i in range(u):
-                out[items[start + i], output] = predictions[i]
+                out[items[start + i], output] = predictions[i, : out.shape[2]]
 
 
 @njit(cache=True, nogil=True)
@@ -236,6 +200,21 @@ def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
                 np.dot(products[:filled], D, packed[place : place + filled])
                 place += filled
                 filled = 0
+    packed[:u] += 1.0
+    return packed
+
+
+@njit(cache=True, nogil=True)
+def _at_one_alpha(half: np.ndarray) -> np.ndarray:
+    """I − B_U D B_Uᵀ for a single column D, from half = B_U D^½; packed in the same way."""
+    u = len(half)
+    product = np.dot(half, half.T)
+    packed = np.empty((u * (u + 1) // 2, 1))
+    place = 0
+    for d in range(u):
+        for i in range(u - d):
+            packed[place, 0] = -product[i, i + d]
+            place += 1
     packed[:u] += 1.0
     return packed
 

@@ -147,6 +147,47 @@ def _along(
     return np.dot(B_N, z), np.dot(P_N, z), np.dot(np.dot(z_t, N_N), z), np.dot(z_t, s)
 
 
+def pair_costs(M: np.ndarray, e: np.ndarray, smallest: float = 0.0) -> np.ndarray | None:
+    """(k,) Σ over pairs i < j of (r_i − r_j)² with r = M_UU⁻¹ e_U, U = {i, j}; O(m² k).
+
+    None if a pivot of some M_UU falls below `smallest`, or is not positive.
+    """
+    e = np.ascontiguousarray(e)
+    totals, safe = np.zeros(e.shape), np.ones(len(e), dtype=bool)
+
+    def task(low: int, high: int) -> None:
+        add_pair_costs(M, e, smallest, low, high, totals, safe)
+
+    over_ranges(task, len(e), work=5.0 * len(e) * e.size)
+    return totals.sum(axis=0) if safe.all() else None
+
+
+@njit(cache=True, nogil=True)
+def add_pair_costs(
+    M: np.ndarray,
+    e: np.ndarray,
+    smallest: float,
+    low: int,
+    high: int,
+    totals: np.ndarray,
+    safe: np.ndarray,
+) -> None:
+    m, k = e.shape
+    for i in range(low, high):
+        a = M[i, i]
+        for j in range(m):
+            if i == j:
+                continue
+            b, d = M[i, j], M[j, j]
+            determinant = a * d - b * b
+            if not determinant > smallest * max(a, d):
+                safe[i] = False
+                continue
+            for_i, for_j = (d + b) / determinant, (a + b) / determinant
+            for c in range(k):
+                totals[i, c] += 0.5 * (for_i * e[i, c] - for_j * e[j, c]) ** 2
+
+
 class Judged(NamedTuple):
     """(m, k) how many pairs with different scores an item is in, and how many are right."""
 

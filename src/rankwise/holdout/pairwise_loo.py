@@ -16,12 +16,20 @@ from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
+from scipy.linalg import LinAlgError
+from scipy.linalg.blas import dger
 
+from rankwise.holdout.pair_systems import pair_costs
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.holdout.quadratic_problem import QuadraticProblem
-from rankwise.holdout.small_holdouts import PAIRS_AT_ONCE, SmallHoldouts
+from rankwise.holdout.small_holdouts import LEVERAGE, PAIRS_AT_ONCE, SmallHoldouts
 from rankwise.losses.epsilon_insensitive import pair_normaliser
 from rankwise.losses.laplacian import ScoreLaplacian
+from rankwise.losses.quadratic_loss import FreeRows
+from rankwise.numerics.block_cholesky import WHOLE, inverse_in_place
+from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
+from rankwise.solvers.spectral import blur_of
+from rankwise.spaces.space import Gram
 from rankwise.supervision.supervision import ScoredItems
 
 
@@ -43,8 +51,43 @@ def pairwise_loo_costs(
     if retrain and not exact:
         raise ValueError("pairwise_loo(exact=False) keeps the factor 2C/m: leave retrain out.")
     N = pair_normaliser(queries, weight)
+    alphas = [N / (2 * C) for C in Cs]
+    if exact:
+        costs = [_costs_by_inverse(problem, alpha, retrain) for alpha in alphas]
+        if all(cost is not None for cost in costs):
+            return np.array(costs)
     compute = partial(exact_costs, retrain=retrain) if exact else approximate_costs
-    return np.stack([problem.by_output(partial(compute, alpha=N / (2 * C))) for C in Cs])
+    return np.stack([problem.by_output(partial(compute, alpha=alpha)) for alpha in alphas])
+
+
+def _costs_by_inverse(problem: QuadraticProblem, alpha: float, retrain: bool) -> np.ndarray | None:
+    """(k,) as `exact_costs` for one query with a kernel matrix, by one inverse, O(m³).
+
+    The model without i and j is ridge regression with an intercept on the other items at some μ.
+    Its errors at U = {i, j} are (N_UU)⁻¹ (N y)_U with G = (K + μI)⁻¹ and N = G − G11ᵀG/(1ᵀG1). None
+    if there are queries or features, or if μ is too small for the inverse.
+    """
+    supervision = problem.supervision
+    assert isinstance(supervision, ScoredItems)
+    m, Y = supervision.n_items, supervision.shifted
+    if len(supervision.queries) > 1 or not 4 <= m <= WHOLE or not problem.space.has_kernel_matrix:
+        return None
+    mu = alpha / m
+    if retrain:
+        mu *= (m - 2) / m
+    assert isinstance(problem.space.matrix, Gram)
+    A = np.array(problem.space.matrix.K, order="C")
+    if mu < blur_of(largest_eigenvalue(A)):
+        return None
+    A.flat[:: m + 1] += mu
+    try:
+        G = inverse_in_place(A)
+    except LinAlgError:
+        return None
+    sums = G.sum(axis=1)
+    dger(-1.0 / sums.sum(), sums, sums, a=G.T, overwrite_a=True)
+    totals = pair_costs(G, G @ (Y - Y.mean(axis=0)))
+    return None if totals is None else totals / (m * (m - 1) // 2)
 
 
 def exact_costs(problem: QuadraticHoldouts, alpha: float, retrain: bool = False) -> np.ndarray:
@@ -70,7 +113,26 @@ def exact_costs(problem: QuadraticHoldouts, alpha: float, retrain: bool = False)
 
 
 def _total_cost(problem: QuadraticHoldouts, alpha: float) -> tuple[np.ndarray, int]:
-    """Costs summed over the unordered pairs of a single query, and their number."""
+    """Costs summed over the unordered pairs of a single query, and their number.
+
+    If one matrix serves all pairs, O(1) for each of them; else by one hold-out after another.
+    """
+    m = problem.n_items
+    rule, spectrum, everyone = problem.rule, problem.spectrum, slice(None)
+    if isinstance(rule, FreeRows) and m >= 4 and not problem.matrix.in_basis.any():
+        given = alpha * rule.alpha_factor(np.arange(2))
+        M = spectrum.residual_operator(everyone, spectrum.resolvent(given), given)
+        e = spectrum.residuals(everyone, spectrum.solutions([given])[0], given)
+        laplacian = problem.quadratic.laplacian
+        assert isinstance(laplacian, ScoreLaplacian)
+        smallest = LEVERAGE if spectrum.cancels_at(given) else 0.0
+        totals = pair_costs(M, e / laplacian.row_scale, smallest)
+        if totals is not None:
+            return totals, m * (m - 1) // 2
+    return _cost_of_hold_outs(problem, alpha)
+
+
+def _cost_of_hold_outs(problem: QuadraticHoldouts, alpha: float) -> tuple[np.ndarray, int]:
     m, Y = problem.n_items, _scores(problem)
     holdouts = SmallHoldouts(problem, [alpha])
     totals, pairs = np.zeros(problem.n_outputs), m * (m - 1) // 2
@@ -122,4 +184,4 @@ def proposition2(
 
 def _scores(problem: QuadraticHoldouts) -> np.ndarray:
     assert isinstance(problem.supervision, ScoredItems)
-    return problem.supervision.Y
+    return problem.supervision.shifted

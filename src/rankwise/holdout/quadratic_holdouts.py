@@ -93,6 +93,8 @@ class QuadraticHoldouts(HeldOut):
             return self._leave_rows_out(items, items, alphas)
         if len(closure) == self.n_items:
             return self._refit(items, alphas)
+        if self.blurs_posteriors(min(alphas)):
+            return self._refit(items, alphas)
         inside = np.searchsorted(closure, items)
         return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
 
@@ -214,7 +216,7 @@ class QuadraticHoldouts(HeldOut):
             solution = resolvent.solve(spectrum.moments)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
-            if spectrum.cancels and smallest_pivot(operator) < LEVERAGE:
+            if spectrum.cancels_at(alpha) and smallest_pivot(operator) < LEVERAGE:
                 return self._refit(items, given)
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)
@@ -287,6 +289,10 @@ class QuadraticHoldouts(HeldOut):
             fits &= [not in_basis[items].any() for items in groups]
         compiled = [items for items, fit in zip(groups, fits) if fit]
         return compiled, [items for items, fit in zip(groups, fits) if not fit]
+
+    def blurs_posteriors(self, alpha: float) -> bool:
+        """Whether a covariance over alpha would lose digits, as it does with a kernel matrix."""
+        return isinstance(self.matrix, Gram) and alpha < self.spectrum.rounding()
 
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticHoldouts:
         """The problem of `items`, whole blocks, given all others; it is to be solved at λ = 1."""

@@ -75,6 +75,15 @@ def choose_solver(solver: str, X: Matrix, kernel: Kernel, basis: Basis) -> str:
     return solver
 
 
+def sums_show_finiteness(X: Matrix, kernel: Kernel, basis: Basis, solver: str) -> bool:
+    """Whether X is solved through XᵀLX, which is not finite if an entry of X is not.
+
+    PrimalSpectrum then names the entry, so that no other pass over X has to look for it.
+    """
+    is_plain = kernel.is_linear and basis is None and isinstance(X, np.ndarray)
+    return is_plain and X.shape[1] <= X.shape[0] and solver in ("auto", "spectral")
+
+
 class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
@@ -166,7 +175,10 @@ class QuadraticProblem(HeldOut):
         """Whether Cholesky factorisations are asked for, or cheaper than what is known already."""
         if self.solver != "auto":
             return self.solver == "cholesky"
-        return len(alphas) == 1 and "parts" not in vars(self) and self.space.has_kernel_matrix
+        decomposed = "parts" in vars(self) and any(
+            "spectrum" in vars(part) for _, part in self.parts
+        )
+        return len(alphas) == 1 and not decomposed and self.space.has_kernel_matrix
 
     @cached_property
     def _sums(self) -> list[tuple[np.ndarray, NormalEquations]]:

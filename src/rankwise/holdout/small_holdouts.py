@@ -19,7 +19,7 @@ from rankwise.holdout.pair_systems import (
     solve_constrained,
     solve_pairs,
 )
-from rankwise.holdout.tie_free import TieFreeQuery
+from rankwise.holdout.tie_free import LARGE_ALPHA, TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
@@ -45,7 +45,8 @@ class SmallHoldouts:
     """Hold-outs of u ≤ 2 items from one problem, by the rule of the loss, for several alphas.
 
     FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
-    one matrix for each kind of hold-out. Several queries: the same for each query's posterior.
+    the same, and one system for each pair of classes. Several queries: the same for each query's
+    posterior.
     Without a rule, and if items of several queries leave together: one refit each, whose
     decomposition serves all alphas.
     """
@@ -95,13 +96,15 @@ class SmallHoldouts:
         return splits and len(supervision.queries) > 1
 
     def _leave_within_queries(self, held: np.ndarray, alpha: float, out: np.ndarray) -> np.ndarray:
-        """Each query's hold-outs on its posterior; returns those that span several queries."""
+        """Each query's hold-outs on its posterior; returns those that must be refitted."""
         queries = self._problem.supervision.queries
         codes = queries.codes[held]
         spanning = (codes != codes[:, :1]).any(axis=1)
         removal = self._problem.matrix.removal
         if removal is not None and removal.recompute is not None:
             spanning |= self._problem.matrix.in_basis[held].any(axis=1)
+        if self._problem.blurs_posteriors(alpha):
+            spanning[:] = True
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
@@ -178,8 +181,9 @@ class SmallHoldouts:
         resolvent, solution = spectrum.resolvent(alpha), spectrum.solutions([alpha])[0]
         M = spectrum.residual_operator(rows, resolvent, alpha)
         e = spectrum.residuals(rows, solution, alpha)
-        smallest = LEVERAGE if spectrum.cancels else 0.0
-        if rule.centred:
+        smallest = LEVERAGE if spectrum.cancels_at(alpha) else 0.0
+        keeps_digits = alpha <= LARGE_ALPHA * spectrum.eigenvalues.max(initial=0.0)
+        if rule.centred and keeps_digits:
             laplacian = problem.quadratic.laplacian
             assert isinstance(laplacian, ScoreLaplacian)
             return judge_pairs(RowSystem(M, M, Y, e), 1.0 / laplacian.row_scale, Y, smallest)
@@ -233,6 +237,7 @@ class HeldOutRows:
     def __init__(self, problem: QuadraticHoldouts, held: np.ndarray, alpha: float):
         self._problem, self._held, self._alpha = problem, held, alpha
         self._spectrum: Spectrum = problem.spectrum
+        self._cancels = self._spectrum.cancels_at(alpha)
         self._removal: BasisRemoval | None = problem.matrix.removal
         self.rows, position = np.unique(held, return_inverse=True)
         self.position = position.reshape(held.shape)
@@ -253,7 +258,7 @@ class HeldOutRows:
     def _single_system(self) -> RowSystem:
         """Only the diagonals of M and Q are needed: both have one column."""
         self._diagonal = M = self._spectrum.residual_diagonal(self._alpha)[self.rows]
-        if self._spectrum.cancels:
+        if self._cancels:
             M = np.maximum(M, LEVERAGE)
         return RowSystem(M[:, None], ((self.P * self.B) @ self.D)[:, None], *self._fitted())
 
@@ -304,9 +309,9 @@ class HeldOutRows:
         feature behind.
         """
         lost = np.zeros(len(self._held), dtype=bool)
-        if self._spectrum.cancels or self.in_basis.any():
+        if self._cancels or self.in_basis.any():
             lost = self._is_near_singular()
-        if not self._spectrum.cancels:
+        if not self._cancels:
             lost &= self.in_basis
         removal = self._removal
         if removal is not None and (

@@ -80,6 +80,10 @@ class TieFreeQuery:
         refit = nothing & in_basis | ~nothing & self._needs_refit(held, in_basis)
         to_refit = np.repeat(refit[None], len(alphas), axis=0)
         scale, lost = self._scales(kinds.classes, kinds.lost), kinds.lost.sum(axis=1)
+        _, with_base, sharing = np.unique(
+            lost[kinds.of_holdout], return_inverse=True, return_counts=True
+        )
+        sharing = sharing[with_base.ravel()]
         groups = np.unique(np.column_stack((lost, scale)), axis=0, return_inverse=True)[1].ravel()
         groups = groups[kinds.of_holdout]
         for same in by_kind(groups):
@@ -90,7 +94,7 @@ class TieFreeQuery:
             weaker = alphas / scale[first]
             if not self._has_base(lost[first]):
                 part, unsafe = self._leave_single_kinds(held[chosen], alphas)
-            elif len(chosen) < WORTHWHILE < len(held):
+            elif sharing[chosen[0]] < WORTHWHILE < len(held):
                 part, unsafe = out[:, chosen], np.ones((len(alphas), len(chosen)), dtype=bool)
             else:
                 part, unsafe = self._leave_kinds(held[chosen], weaker, lost[first])

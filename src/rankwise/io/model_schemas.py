@@ -15,6 +15,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from rankwise.io.model_fields import FIELDS, PART_FIELDS, check_field, check_together
 from rankwise.numerics.import_paths import imported
 from rankwise.supervision.queries import Queries
 
@@ -45,6 +46,7 @@ class Estimator(Schema):
     caches : private attributes that are never written, and None after `load`
     kept_with : {"_a": "_b"} writes `_a`, one of `training`, without training data too if `_b` is
         not None
+    fitted : public attributes that `FIELDS` does not declare
     older : "module:function" that turns the attributes of an older file into those of today
     """
 
@@ -53,6 +55,12 @@ class Estimator(Schema):
     caches: tuple[str, ...] = ()
     kept_with: Mapping[str, str] = field(default_factory=dict)
     older: str = ""
+    fitted: tuple[str, ...] = ()
+
+    @property
+    def fitted_names(self) -> set[str]:
+        """Public attributes of a fit: those that `FIELDS` declares, and further ones."""
+        return {*FIELDS, *self.fitted, "_sklearn_output_config"}
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         attributes = vars(value)
@@ -70,9 +78,15 @@ class Estimator(Schema):
         if self.older:
             state = imported(self.older)(state)
         allowed = {*parameters, *self.model, *self.training}
-        for name in state:
-            if name not in allowed and not _is_fitted_name(name):
+        is_ours = self.path.startswith("rankwise")
+        for name, value in state.items():
+            is_fitted = _is_fitted_name(name) and not (is_ours and name not in self.fitted_names)
+            if name not in allowed and not is_fitted:
                 raise ValueError(f"{self.name} has no attribute {name!r}")
+            if is_ours and name not in parameters:
+                check_field(self.name, name, value, FIELDS.get(name))
+        if is_ours:
+            check_together(self.name, state)
         # An older file may lack arguments that the constructor has today.
         defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
         absent = dict.fromkeys((*self.training, *self.caches))
@@ -99,6 +113,8 @@ class Part(Schema):
     def build(self, state: dict[str, Any]) -> Any:
         if not {*self.fields} - {*self.optional} <= state.keys() <= {*self.fields}:
             raise ValueError(f"{self.name} must have exactly {', '.join(self.fields)}")
+        for name, value in state.items():
+            check_field(self.name, name, value, PART_FIELDS.get((self.name, name)))
         if self.make is not None:
             return self.make(self.imported(), **state)
         return self.imported()(**state)
@@ -147,6 +163,8 @@ _PAIRS = ("preferences", "queries", "weight")
 _PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items", "tie")
 _NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
+_GRAPH_LABELS = ("labels_", "pairs_", "n_features_out_")
+_INTERACTIONS = (*("vectorizer_", "documents_", "threshold_", "auc_", "held_out_", "intercept_"),)
 _SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
 _SPLITTERS = ("KFold", "GroupKFold", "LeaveOneGroupOut", "LeaveOneOut")
 _EDGE_SPLITTERS = ("EdgeSplit", "RowSplit", "ColumnSplit", "RowColumnSplit")
@@ -166,12 +184,12 @@ _MODELS = (
     ),
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
-    Estimator("rankwise:RankBoost", ("_has_queries",)),
+    Estimator("rankwise:RankBoost", ("_has_queries",), fitted=("validation_scores_",)),
     Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",)),
     Estimator("rankwise:ConditionalRankerCV"),
     Estimator("rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map"),
-    Estimator("rankwise.graphs:AllPathsVectorizer"),
-    Estimator("rankwise.applications.ppi:InteractionRanker"),
+    Estimator("rankwise.graphs:AllPathsVectorizer", fitted=_GRAPH_LABELS),
+    Estimator("rankwise.applications.ppi:InteractionRanker", fitted=_INTERACTIONS),
     Estimator("rankwise.scaling:ItemScaler"),
     Estimator("rankwise.workflow.trained_model:TrainedModel"),
     Estimator("sklearn.pipeline:Pipeline"),

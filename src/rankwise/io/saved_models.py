@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.exceptions import ReadError
 from rankwise.io.atomic import write_atomically
 from rankwise.io.model_container import pack, unpack
+from rankwise.io.model_fields import check_predicts
 from rankwise.io.model_schemas import MODELS, is_model, schema_named, schema_of
 from rankwise.io.model_values import Decoder, Encoder, Unsaveable, as_dict
 from rankwise.io.source import read_raw
@@ -68,7 +69,8 @@ def load(path: str | os.PathLike | IO) -> Any:
         if not is_model(model):
             raise ValueError("it holds no model")
         check_is_fitted(model)
-    except (ValueError, TypeError, AttributeError, KeyError, IndexError, OverflowError) as error:
+        check_predicts(model)
+    except Exception as error:  # whatever a damaged field leads to
         version = str(contents.versions.get("rankwise"))[:40]
         raise ReadError(f"written by rankwise {version}, but {error}.", source.name) from error
     return model

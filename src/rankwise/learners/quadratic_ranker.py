@@ -10,7 +10,11 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.holdout.quadratic_problem import SOLVERS, QuadraticProblem
+from rankwise.holdout.quadratic_problem import (
+    SOLVERS,
+    QuadraticProblem,
+    sums_show_finiteness,
+)
 from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, check_max_iter
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.spaces.kernels import Kernel
@@ -22,6 +26,7 @@ from rankwise.validation import (
     check_items,
     check_pairs,
     check_positive,
+    refuse_non_finite,
 )
 
 
@@ -73,7 +78,9 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
     ) -> tuple[QuadraticProblem, bool]:
         """The problem of a training set, and whether there is a single output."""
         pieces = self._checked_pieces()
-        X = check_items(self, X, reset=True)
+        X = check_items(self, X, reset=True, finite=False)
+        if not sums_show_finiteness(X, pieces[1], self.basis, self.solver):
+            refuse_non_finite(X, "X")
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
         return self._problem_of(X, supervision, self.basis, *pieces), single

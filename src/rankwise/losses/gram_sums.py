@@ -70,10 +70,10 @@ class Sums:
     classes: list[tuple[int, int, np.ndarray]] = field(default_factory=list)
     """(query, class, t_k) of tie classes that a cut divides."""
 
-    def add_squares(self, A: np.ndarray) -> None:
-        """G += AᵀA."""
+    def add_squares(self, A: np.ndarray, factor: float = 1.0) -> None:
+        """G += factor · AᵀA."""
         if A.size:
-            self.G = dsyrk(1.0, A.T, beta=1.0, c=self.G, overwrite_c=1, lower=1)
+            self.G = dsyrk(factor, A.T, beta=1.0, c=self.G, overwrite_c=1, lower=1)
 
 
 def gram_sums(
@@ -122,24 +122,38 @@ def _guess(F: np.ndarray | LazyRows, items: np.ndarray) -> np.ndarray:
     return rows.mean(axis=0)
 
 
-def _rows(F: np.ndarray | LazyRows, items: np.ndarray) -> np.ndarray:
-    """The rows of some items as a new contiguous array."""
+def _rows(
+    F: np.ndarray | LazyRows, items: np.ndarray, less: np.ndarray | None = None
+) -> np.ndarray:
+    """The rows of some items, less the same row each, as a new contiguous array."""
     if isinstance(F, LazyRows):
-        return F.rows(items)
+        rows = F.rows(items)
+        if less is not None:
+            rows -= less
+        return rows
     out = np.empty((len(items), F.shape[1]))
-    _gather(F, items, out)
+    gather = _gather_rows if F.flags.c_contiguous else _gather_columns
+    gather(F, items, np.zeros(F.shape[1]) if less is None else less, out)
     return out
 
 
 @njit(cache=True, nogil=True)
-def _gather(F: Any, items: np.ndarray, out: np.ndarray) -> None:
+def _gather_rows(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
+    for i in range(len(items)):
+        row, target = F[items[i]], out[i]
+        for j in range(len(less)):
+            target[j] = row[j] - less[j]
+
+
+@njit(cache=True, nogil=True)
+def _gather_columns(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
     """Tile by tile, so that columns that are contiguous in memory are read in runs."""
     tile = 32
     for low in range(0, len(items), tile):
         high = min(low + tile, len(items))
-        for j in range(F.shape[1]):
+        for j in range(len(less)):
             for i in range(low, high):
-                out[i, j] = F[items[i], j]
+                out[i, j] = F[items[i], j] - less[j]
 
 
 def _sum_blocks(
@@ -159,10 +173,7 @@ def _sum_blocks(
         items = operator.order[block.start : block.stop]
         if block.is_piece:
             assert b is not None
-            Z = _rows(F, items)
-            Z -= guesses[block.first]
-            sums.moments += Z.T @ b[items]
-            _add_piece(sums, Z, operator, block)
+            _add_piece(sums, _rows(F, items, guesses[block.first]), b[items], operator, block)
             continue
         if buffer is not None:
             A = buffer[: len(items)]
@@ -195,7 +206,7 @@ def _of_block(operator: HalfRows, block: Block) -> HalfRows:
     )
 
 
-def _add_piece(sums: Sums, Z: np.ndarray, operator: HalfRows, block: Block) -> None:
+def _add_piece(sums: Sums, Z: np.ndarray, b: np.ndarray, operator: HalfRows, block: Block) -> None:
     """A piece of a long query; Z are its shifted rows, which are overwritten."""
     starts, query = operator.class_starts, block.first
     first = int(np.searchsorted(starts, block.start, side="right")) - 1
@@ -205,14 +216,20 @@ def _add_piece(sums: Sums, Z: np.ndarray, operator: HalfRows, block: Block) -> N
     v = operator.root[operator.order[block.start : block.stop]] ** 2
     own = np.repeat(np.where(tied, operator.class_weight[first:last], 0.0), np.diff(bounds))
     c, V = operator.scale[query], operator.query_weight[query]
-    sums.queries.append((query, v @ Z))
+    products = Z.T @ np.column_stack((v, b))
+    sums.queries.append((query, products[:, 0]))
+    sums.moments += products[:, 1:]
     if tied.any():
         totals = np.add.reduceat(v[:, None] * Z, bounds[:-1], axis=0)
         divided = (starts[first:last] < block.start) | (starts[first + 1 : last + 1] > block.stop)
-        sums.add_squares(np.sqrt(c) * totals[tied & ~divided])
+        sums.add_squares(totals[tied & ~divided], c)
         for k in np.flatnonzero(tied & divided):
             sums.classes.append((query, first + int(k), totals[k]))
-    Z *= np.sqrt(c * v * np.maximum(V - own, 0.0))[:, None]
+    factors = c * v * np.maximum(V - own, 0.0)
+    if (factors == factors[0]).all():
+        sums.add_squares(Z, factors[0])
+        return
+    Z *= np.sqrt(factors)[:, None]
     sums.add_squares(Z)
 
 

@@ -235,7 +235,7 @@ class TieFreeLoss(PairLoss):
         scale = self.weighting.scale(V, pair_totals(V_k, classes.query_classes))
         starts = (classes.order, classes.class_starts, classes.query_classes)
         laplacian = ScoreLaplacian(*starts, weight, scale)
-        scores = supervision.Y
+        scores = supervision.shifted
         per_class = self.class_scores(supervision, V_k, classes.query_classes)
         if per_class is not None:
             scores = _columns(classes.to_items(per_class), supervision.n_outputs)
@@ -253,7 +253,7 @@ class TieFreeLoss(PairLoss):
                 supervision, class_weight, np.array([0, len(class_weight)])
             )
             if per_class is None:
-                return supervision.Y
+                return supervision.shifted
             return _columns(per_class[level], supervision.n_outputs)
 
         given = scores_left(np.ones(int(level.max()) + 1)) is supervision.Y
@@ -285,7 +285,7 @@ class MagnitudeLoss(TieFreeLoss):
         V = np.bincount(queries.codes, weight)
         scale = self.weighting.scale(V, pair_totals(weight[queries.order], queries.starts))
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
-        return Quadratic(laplacian, Target(laplacian, scores=supervision.Y))
+        return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted))
 
     def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         if not self.keep_ties:

@@ -19,6 +19,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
+from numba import njit
 
 from rankwise.supervision.queries import Queries
 
@@ -32,14 +33,23 @@ def inverse_or_zero(values: Numbers) -> np.ndarray:
 
 
 def pair_totals(class_weight: np.ndarray, query_classes: np.ndarray) -> np.ndarray:
-    """(q,) U of all pairs of different classes: ½ Σ V_k (V − V_k) over the classes of each query.
+    """(q,) U of all pairs of different classes: Σ V_k (V_1 + … + V_(k−1)) in each query, O(m).
 
-    The classes of query q are query_classes[q] to query_classes[q + 1]. All terms are positive, so
-    that few light items beside heavy ones do not cancel. If ties are kept, each item is a class.
+    The classes of query q are query_classes[q] to query_classes[q + 1]. Nothing is subtracted, so
+    light items beside heavy ones keep their digits. If ties are kept, each item is a class.
     """
-    starts = query_classes[:-1]
-    V = np.repeat(np.add.reduceat(class_weight, starts), np.diff(query_classes))
-    return 0.5 * np.add.reduceat(class_weight * (V - class_weight), starts)
+    return _pair_totals(np.asarray(class_weight, dtype=float), query_classes)
+
+
+@njit(cache=True, nogil=True)
+def _pair_totals(class_weight: np.ndarray, query_classes: np.ndarray) -> np.ndarray:
+    totals = np.zeros(len(query_classes) - 1)
+    for q in range(len(totals)):
+        before = 0.0
+        for k in range(query_classes[q], query_classes[q + 1]):
+            totals[q] += class_weight[k] * before
+            before += class_weight[k]
+    return totals
 
 
 def kept_pair_total(weight: np.ndarray) -> float:

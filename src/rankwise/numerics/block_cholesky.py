@@ -9,6 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, lapack, solve_triangular
 
+from rankwise.numerics.tiles import mirror_upper
+
 WHOLE, BLOCK = 8192, 2048
 """Up to WHOLE rows LAPACK factorises the matrix at once, half of what it fails at."""
 
@@ -36,6 +38,18 @@ def cholesky_in_place(A: np.ndarray, block: int | None = None) -> np.ndarray:
             change = below[first - stop :] @ right.T
             change[: len(right)] = np.tril(change[: len(right)])
             A[first:, first : first + block] -= change
+    return A
+
+
+def inverse_in_place(A: np.ndarray) -> np.ndarray:
+    """The inverse of a positive definite A of at most WHOLE rows, contiguous by rows; O(m³).
+
+    LinAlgError if A is not positive definite.
+    """
+    upper, failed = lapack.dpotri(cholesky_in_place(A).T, lower=0, overwrite_c=1)
+    if failed:
+        raise LinAlgError("the matrix has no inverse.")
+    mirror_upper(upper)  # the transpose of A, so its upper triangle is the lower one of A
     return A
 
 

@@ -39,6 +39,7 @@ def mirror_upper(A: np.ndarray) -> None:
             tile[below] = tile.T[below]
 
 
+@np.errstate(over="ignore", invalid="ignore")
 def inner_products(X: Matrix) -> np.ndarray:
     """X Xᵀ, O(m² n); in strips if m is large, because OpenBLAS would fail (see block_cholesky)."""
     m = X.shape[0]

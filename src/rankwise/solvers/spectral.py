@@ -75,7 +75,7 @@ class Spectrum(ABC):
     """What one quadratic problem needs for every λ; see the docstring of the module for names."""
 
     cancels: bool
-    """Whether J − H is a difference that loses digits as the leverage approaches 1."""
+    """Whether J − H is a difference, which loses digits at every λ; see also `cancels_at`."""
     eigenvalues: np.ndarray
     moments: np.ndarray
 
@@ -101,6 +101,10 @@ class Spectrum(ABC):
         if self.offset is None:
             return beta
         return beta - self.quadratic.laplacian.factor_t(self.offset)
+
+    def cancels_at(self, alpha: float) -> bool:
+        """Whether J − H loses digits at this λ as the leverage approaches 1."""
+        return self.cancels
 
     def rounding(self) -> float:
         """The λ below which the rounding error of the largest eigenvalue exceeds 1e-7 of λ."""
@@ -283,6 +287,10 @@ class DualSpectrum(Spectrum):
         P = self.K @ self.quadratic.laplacian.factor(self.B)
         P[:, self.noise] = 0.0
         return P
+
+    def cancels_at(self, alpha: float) -> bool:
+        """If K is singular, residuals of items that are fitted exactly drown in its null space."""
+        return bool(self.noise.any()) and alpha < blur_of(float(self.eigenvalues.max(initial=0.0)))
 
     def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """a = R U Y, without directions that are rounding errors alone (see the class)."""

@@ -219,6 +219,9 @@ class MapRows(LazyRows):
     def __init__(self, map: NystromMap, X: Matrix):
         self._map, self._X = map, map.kernel.square(X)
         self._sums_kernel = map.condition <= WELL_CONDITIONED
+        # Kernel values are squared: their squares must neither overflow nor vanish.
+        norm = float(map.scale.max())
+        self._unit = 1.0 if 1e-50 < norm < 1e50 else 2.0 ** -np.round(np.log2(norm))
         width = len(map.basis_index) if self._sums_kernel else map.rank
         self.shape = (X.shape[0], width)
         # A function of the user's need not be safe for several threads.
@@ -228,12 +231,14 @@ class MapRows(LazyRows):
         map = self._map
         with self._turn:
             K = map.kernel.between(self._X[items], map.basis_index, map.X_basis)
-        return K if self._sums_kernel else K @ map.basis_to_features
+        if not self._sums_kernel:
+            return K @ map.basis_to_features
+        return K if self._unit == 1.0 else K * self._unit
 
     def finish(self, G: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         if not self._sums_kernel:
             return G, moments
-        T = self._map.basis_to_features
+        T = self._map.basis_to_features / self._unit
         G = T.T @ G @ T
         return (G + G.T) / 2, T.T @ moments
 

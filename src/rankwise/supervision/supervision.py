@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Self
 
 import numpy as np
@@ -70,6 +71,20 @@ class ScoredItems(Supervision):
         if np.array_equal(columns, np.arange(self.n_outputs)):
             return self
         return ScoredItems(np.ascontiguousarray(self.Y[:, columns]), self.queries, self.weight)
+
+    @cached_property
+    def shifted(self) -> np.ndarray:
+        """(m, k) scores with the differences of Y, but smaller if Y is large beside these.
+
+        If the scores of a query are within a factor of 2 of each other, the one closest to zero is
+        subtracted from all, which is exact in floating point. So no digits of 1000.000001 are lost
+        when the scores of a query are centred.
+        """
+        order, starts = self.queries.order, self.queries.starts[:-1]
+        low, high = (f.reduceat(self.Y[order], starts) for f in (np.minimum, np.maximum))
+        level = np.where((low > 0) & (high <= 2 * low), low, 0.0)
+        level += np.where((high < 0) & (low >= 2 * high), high, 0.0)
+        return self.Y - level[self.queries.codes] if level.any() else self.Y
 
     def tie_classes(self, column: int = 0) -> TieClasses:
         """The items of each query grouped by their score in one column; O(m log m)."""
