@@ -325,7 +325,7 @@ class DualSpectrum(Spectrum):
     def _refuse_blur(self, a: np.ndarray, alpha: float) -> None:
         """ValueError if K a depends on the last digits of K, whose change δK moves it by
 
-            δf = δK a − P D Uᵀ Rᵀ δK a .                                                  O(m² k)
+        δf = δK a − P D Uᵀ Rᵀ δK a .                                                  O(m² k)
         """
         laplacian, change = self.quadratic.laplacian, np.zeros_like(a)
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(2, len(a), 1))
@@ -340,8 +340,8 @@ class DualSpectrum(Spectrum):
                 f"alpha={alpha:.3g} is so small beside the largest eigenvalue {largest:.3g} of the "
                 "problem that rounding errors of the kernel decide about the scores: use a larger "
                 f"alpha ({blur_of(largest):.1g} is safe). The eigenvalue grows with the weights of "
-                'the pairs, which loss="relative" makes 1/difference²: if these are large, multiply '
-                "y by a constant."
+                'the pairs, which loss="relative" makes 1/difference²: if these are large, '
+                "multiply y by a constant."
             )
 
     def rotate(self, normals: np.ndarray | None) -> None:

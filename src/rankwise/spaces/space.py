@@ -25,7 +25,7 @@ from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
 
-FAR = 100.0
+FAR = 10000.0
 """Items are far from the origin if their features exceed the range of these by this factor."""
 
 
@@ -171,7 +171,7 @@ class Space(ABC):
 
 
 def is_far(X: Matrix) -> bool:
-    """Whether items are so far from the origin that X Xᵀ loses digits of their distances, O(m n)."""
+    """Whether items are so far from the origin that X Xᵀ loses their distances, O(m n)."""
     return isinstance(X, np.ndarray) and bool(
         np.abs(X[0]).max(initial=0.0) > FAR * np.ptp(X, axis=0).max(initial=0.0)
     )
