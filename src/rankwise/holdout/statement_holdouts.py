@@ -102,7 +102,7 @@ class StatementHoldouts:
         refitted = np.flatnonzero(lost.any(axis=0))
         for pair in track(refitted, len(refitted), "refitting without each pair"):
             chosen = lost[:, pair]
-            out[chosen, pair] = self._refit_without(pair, alphas[chosen])
+            out[chosen, pair] = self._refit_without(int(pair), alphas[chosen])
         return out
 
     def _refit_without(self, pair: int, alphas: Alphas) -> np.ndarray:

@@ -156,8 +156,10 @@ class BaseSpectrum:
 
     def _decompose(self, problem: QuadraticHoldouts) -> None:
         matrix = problem.matrix
-        wide = isinstance(matrix, Features) and 2 * matrix.F.shape[1] > matrix.n_items
-        if wide and matrix.removal is None and not is_far(matrix.F):
+        wide = isinstance(matrix, Features) and (
+            2 * matrix.F.shape[1] > matrix.n_items and not is_far(matrix.F)
+        )
+        if wide and matrix.removal is None:
             matrix = Gram(matrix.kernel())  # its residual operator loses no digits
         nothing = np.zeros((problem.n_items, 1))
         target = Target(self._laplacian, scores=nothing, given=nothing)

@@ -81,6 +81,8 @@ class Spectrum(ABC):
     """Whether J − H is a difference, which loses digits at every λ; see also `cancels_at`."""
     eigenvalues: np.ndarray
     moments: np.ndarray
+    noise: np.ndarray
+    """Which eigenvalues are rounding errors alone, and set to 0."""
 
     def __init__(self, quadratic: Quadratic, offset: np.ndarray | None, centre: np.ndarray | None):
         self.quadratic = quadratic
@@ -318,8 +320,9 @@ class DualSpectrum(Spectrum):
         r, n_alphas, k = Y.shape
         a = self.quadratic.laplacian.factor(self.B @ Y.reshape(r, n_alphas * k))
         a = a.reshape(len(a), n_alphas, k)
-        for i in np.flatnonzero(small):
-            self._refuse_blur(a[:, i], alphas[i])
+        for i, alpha in enumerate(alphas):
+            if small[i]:
+                self._refuse_blur(a[:, i], alpha)
         return a
 
     def _refuse_blur(self, a: np.ndarray, alpha: float) -> None:
