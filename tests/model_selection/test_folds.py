@@ -98,10 +98,12 @@ class TestGroups:
         assert Folds("auto", QUERIES, Y, groups=GROUPS).kind == "leave-query-out"
         folds = Folds("auto", ONE, Y, groups=GROUPS)
         assert str(folds) == "3 folds" and len(folds.splits[0][0]) == 4
+        assert Folds("auto", ONE, Y, groups=np.arange(M) // 2).is_leave_pair_out
 
-    def test_leave_pair_out_names_what_is_available(self):
-        with pytest.raises(ValueError, match=r"a number of folds, or cv='leave-one-out'"):
-            Folds("leave-pair-out", ONE, Y, groups=GROUPS)
+    def test_leave_pair_out_needs_three_groups(self):
+        assert Folds("leave-pair-out", ONE, Y, groups=GROUPS).is_leave_pair_out
+        with pytest.raises(ValueError, match="three groups or more"):
+            Folds("leave-pair-out", ONE, Y, groups=np.arange(M) % 2)
 
     def test_splitters_receive_the_groups(self):
         for splitter in (LeaveOneGroupOut(), GroupKFold(3)):
@@ -131,6 +133,8 @@ class TestGroups:
             folds = Folds(cv, queries, Y, groups=groups)
         except ValueError as error:
             assert "possible number" in str(error) or "qid with two" in str(error)
+            return
+        if folds.is_leave_pair_out:
             return
         tested = np.concatenate([test for _, test in folds.splits])
         assert sorted(tested) == list(range(M))

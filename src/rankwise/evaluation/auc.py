@@ -8,13 +8,13 @@ import warnings
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
-from sklearn.model_selection import KFold, StratifiedKFold
+from sklearn.model_selection import KFold, StratifiedGroupKFold, StratifiedKFold
 from sklearn.utils.validation import column_or_1d
 
 from rankwise.evaluation.unseen_scores import UnseenScores, unseen_scores
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
 from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.model_selection.folds import RandomState
+from rankwise.model_selection.folds import RandomState, group_labels
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
@@ -34,6 +34,7 @@ def cross_val_auc(
     *,
     method: str = "leave-pair-out",
     folds: int = 10,
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> float:
     """Share of positive-negative pairs that models trained without them put in the right order.
@@ -45,6 +46,11 @@ def cross_val_auc(
     stratified if each class has at least as many items as there are folds; otherwise a warning says
     that they are not. `random_state` shuffles the folds (None: a fixed shuffle).
 
+    groups : (m,) labels of items that belong together, such as the samples of a patient. They
+        always leave together: leave-pair-out leaves the groups of both items out, one hold-out for
+        each pair of groups, and folds keep groups whole. Without them, items of the same group in
+        the training set make the estimate far too good.
+
     RLS and RankRLS have a closed form, with any kernel and with reduced sets: leave-pair-out costs
     about as much as a fit. Any other scikit-learn estimator is refitted for each hold-out; a
     cross-validated one such as RankRLSCV chooses alpha again each time. Scores are
@@ -53,11 +59,13 @@ def cross_val_auc(
     """
     check_choice("method", method, METHODS)
     y, positive = two_classes(y)
+    together = group_labels(groups, len(y))
+    model = unseen_scores(est, X, y, groups=together)
     if method == "leave-pair-out":
-        return _leave_pair_out(unseen_scores(est, X, y), positive)
-    tests = auc_folds(positive, folds, random_state)
+        return _leave_pair_out(model, positive)
+    tests = auc_folds(positive, folds, random_state, together)
     _warn(method, positive, tests)
-    return _over_folds(unseen_scores(est, X, y), positive, tests, method)
+    return _over_folds(model, positive, tests, method)
 
 
 def two_classes(y: ArrayLike) -> tuple[np.ndarray, np.ndarray]:
@@ -89,13 +97,25 @@ def mixed_pairs(positive: np.ndarray) -> np.ndarray:
     return np.column_stack((np.repeat(high, len(low)), np.tile(low, len(high))))
 
 
-def auc_folds(positive: np.ndarray, folds: int, random_state: RandomState) -> list[np.ndarray]:
+def auc_folds(
+    positive: np.ndarray, folds: int, random_state: RandomState, groups: Queries | None = None
+) -> list[np.ndarray]:
     """Held-out sets that cover each item once, stratified if each class has enough items."""
     m = len(positive)
-    if not isinstance(folds, numbers.Integral) or not 2 <= int(folds) <= m:
-        raise ValueError(f"folds must be an integer between 2 and the {m} items; got {folds!r}.")
-    if folds == m:
-        return list(np.arange(m)[:, None])
+    available, what = (m, "items") if groups is None else (len(groups), "groups")
+    if not isinstance(folds, numbers.Integral) or not 2 <= int(folds) <= available:
+        raise ValueError(
+            f"folds must be an integer between 2 and the {available} {what}; got {folds!r}."
+        )
+    if folds == available:
+        return list(np.arange(m)[:, None]) if groups is None else list(groups)
+    if groups is not None:
+        seed = 0 if random_state is None else random_state
+        by_group = StratifiedGroupKFold(int(folds), shuffle=True, random_state=seed)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # fewer groups of a class than folds
+            splits = by_group.split(np.zeros(m), positive, groups.codes)
+            return [test for _, test in splits if len(test)]
     rarer = int(min(positive.sum(), m - positive.sum()))
     seed = 0 if random_state is None else random_state
     if rarer >= folds:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -19,7 +20,14 @@ from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
-from rankwise.model_selection.folds import LEAVE_PAIR_OUT_UP_TO, RandomState, Splits
+from rankwise.model_selection.folds import (
+    GROUPS_FROM,
+    GROUPS_UP_TO,
+    LEAVE_PAIR_OUT_UP_TO,
+    RandomState,
+    Splits,
+    group_labels,
+)
 from rankwise.supervision.queries import Queries
 
 DOUBTFUL, CLEAR = 0.2, 4.0
@@ -82,6 +90,7 @@ def compare(
     qid: ArrayLike | None = None,
     *,
     cv: Splits = "auto",
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> Comparison:
     """Concordance of several models on the same held-out items, paired, with significance tests.
@@ -99,25 +108,30 @@ def compare(
     has a closed form, it must also beat chance in a permutation test (199 permutations): p is then
     the larger of the two p-values, of which the second is doubled. The p-values of all pairs of
     models are corrected by Holm's method.
+
+    groups : labels of items that always leave together. Without qid, groups take the place of items
+        in the test, which is then Student's.
     """
     models = _named(models)
     y, queries = checked_scores(y, qid)
-    estimates, by_query, how = _held_out_estimates(models, X, y, queries, cv, random_state)
+    together = group_labels(groups, len(y))
+    data = _Data(X, y, queries, together)
+    estimates, by_query, how = _held_out_estimates(models, data, cv, random_state)
     score = np.array([estimate for estimate, _ in estimates])
     influence = np.sqrt(TRAINING) * np.column_stack([values for _, values in estimates])
     order = np.argsort(-score, kind="stable")
     names = [list(models)[i] for i in order]
     score, influence = score[order], influence[:, order]
-    n_queries = None
+    n_units = None if together is None else len(together)
     if by_query is not None:
-        by_query, n_queries = by_query[:, order], len(by_query)
-        how += f", {n_queries} queries paired"
+        by_query, n_units = by_query[:, order], len(by_query)
+        how += f", {n_units} queries paired"
     error = np.sqrt((influence**2).sum(axis=0))
-    chance = _BetterThanChance(models, X, y, qid, cv, random_state)
+    chance = _BetterThanChance(models, data, cv, random_state)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
-        p = paired_p(difference, influence[:, a] - influence[:, b], n_queries)
+        p = paired_p(difference, influence[:, a] - influence[:, b], n_units)
         if p < DOUBTFUL and score[a] - 0.5 < CLEAR * error[a]:
             p = max(p, chance.p_value(names[a]))
         rows.append((names[a], names[b], difference, p))
@@ -139,13 +153,11 @@ class _BetterThanChance:
     def __init__(
         self,
         models: dict[str, BaseEstimator],
-        X: ArrayLike,
-        y: np.ndarray,
-        qid: ArrayLike | None,
+        data: _Data,
         cv: Splits,
         random_state: RandomState,
     ):
-        self._models, self._X, self._y, self._qid, self._cv = models, X, y, qid, cv
+        self._models, self._data, self._cv = models, data, cv
         self._seed = 0 if random_state is None else random_state
         self._known: dict[str, float] = {}
 
@@ -154,12 +166,14 @@ class _BetterThanChance:
         if not has_closed_form(model):
             return 0.0
         if name not in self._known:
+            X, y, queries, groups = self._data
             *_, p = permutation_test(
                 model,
-                self._X,
-                self._y,
-                qid=self._qid,
+                X,
+                y,
+                qid=queries.codes if len(queries) > 1 else None,
                 cv=self._cv,
+                groups=None if groups is None else groups.codes,
                 n_permutations=199,
                 random_state=self._seed,
             )
@@ -167,33 +181,43 @@ class _BetterThanChance:
         return self._known[name]
 
 
+class _Data(NamedTuple):
+    """Items, their scores, their queries, and the groups that always leave together."""
+
+    X: ArrayLike
+    y: np.ndarray
+    queries: Queries
+    groups: Queries | None
+
+
 def _held_out_estimates(
-    models: dict[str, BaseEstimator],
-    X: ArrayLike,
-    y: np.ndarray,
-    queries: Queries,
-    cv: Splits,
-    random_state: RandomState,
+    models: dict[str, BaseEstimator], data: _Data, cv: Splits, random_state: RandomState
 ) -> tuple[list[tuple[float, np.ndarray]], np.ndarray | None, str]:
     """(score, influence values) of each model, (queries, models) concordance, what was held out."""
+    X, y, queries, groups = data
     by_query = len(queries) > 1
     closed = all(has_closed_form(model) for model in models.values())
     if isinstance(cv, str) and cv == "auto" and closed:
         if by_query:
             cv = "leave-query-out"
-        elif len(y) <= LEAVE_PAIR_OUT_UP_TO:
+        elif len(y) <= LEAVE_PAIR_OUT_UP_TO and (
+            groups is None or GROUPS_FROM <= len(groups) <= GROUPS_UP_TO
+        ):
             cv = "leave-pair-out"
-    folds = refitting_folds(cv, y, queries, random_state)
+    folds = refitting_folds(cv, y, queries, random_state, groups)
     if folds.is_leave_pair_out:
         shares = [
-            share_of_pairs(*judge_pairs(unseen_scores(model, X, y))) for model in models.values()
+            share_of_pairs(*judge_pairs(unseen_scores(model, X, y, groups=groups)))
+            for model in models.values()
         ]
+        if groups is not None:
+            shares = [(share, np.bincount(groups.codes, influence)) for share, influence in shares]
         return [(float(share), influence) for share, influence in shares], None, str(folds)
     judged = [
-        judge(unseen_scores(model, X, y, several(queries)), folds, f"folds of {name}")
+        judge(unseen_scores(model, X, y, several(queries), groups), folds, f"folds of {name}")
         for name, model in models.items()
     ]
-    estimates = [one.mean_and_influence(by_query) for one in judged]
+    estimates = [one.mean_and_influence(by_query, groups) for one in judged]
     if not by_query:
         return estimates, None, str(folds)
     values = np.column_stack([one.concordance() for one in judged])
@@ -224,7 +248,7 @@ def _named(models: Models) -> dict[str, BaseEstimator]:
     return models
 
 
-def paired_p(difference: float, influence: np.ndarray, n_queries: int | None = None) -> float:
+def paired_p(difference: float, influence: np.ndarray, n_units: int | None = None) -> float:
     """Two-sided p-value of a difference whose squared standard error is the sum of influence².
 
     Over items the difference is about normal. The error over a few queries is uncertain itself:
@@ -234,13 +258,13 @@ def paired_p(difference: float, influence: np.ndarray, n_queries: int | None = N
     """
     if abs(difference) < EQUAL:
         return 1.0
-    if n_queries is not None and n_queries < 2:
+    if n_units is not None and n_units < 2:
         return 1.0
     error = float(np.sqrt(influence @ influence))
     if error < EQUAL:
-        return 0.0 if n_queries is None else 2.0 ** (1 - n_queries)
+        return 0.0 if n_units is None else 2.0 ** (1 - n_units)
     statistic = abs(difference) / error
-    distribution = stats.norm if n_queries is None else stats.t(n_queries - 1)
+    distribution = stats.norm if n_units is None else stats.t(n_units - 1)
     return float(2 * distribution.sf(statistic))
 
 

@@ -66,8 +66,12 @@ def fitted(
     y: np.ndarray,
     train: np.ndarray,
     queries: Queries | None,
+    groups: Queries | None = None,
 ) -> BaseEstimator:
-    """A clone trained on the items `train`, with their queries if its `fit` accepts queries."""
+    """A clone trained on the items `train`, with their queries if its `fit` accepts queries.
+
+    A search that accepts groups gets them too, so that its own folds keep them together.
+    """
     model = clone(estimator)
     basis = model.get_params(deep=False).get("basis")
     if isinstance(basis, numbers.Integral):
@@ -75,10 +79,12 @@ def fitted(
     elif basis is not None:
         model.set_params(basis=np.flatnonzero(np.isin(train, basis)))
     X_train, y_train = _safe_split(estimator, X, y, train)
-    if queries is None:
-        return model.fit(X_train, y_train)
-    codes = queries.codes[train]
-    return model.fit(X_train, y_train, **{name: codes for name in _query_parameters(model)})
+    labels = {}
+    if queries is not None:
+        labels = {name: queries.codes[train] for name in _query_parameters(model)}
+    if groups is not None and has_fit_parameter(model, "groups"):
+        labels["groups"] = groups.codes[train]
+    return model.fit(X_train, y_train, **labels)
 
 
 def _query_parameters(model: BaseEstimator) -> list[str]:

@@ -14,7 +14,7 @@ from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order
 from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
-from rankwise.model_selection.folds import Folds, RandomState, Splits
+from rankwise.model_selection.folds import Folds, RandomState, Splits, kept_together
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.validation import refuse_unreal
@@ -50,9 +50,11 @@ def whole_query_folds(
     queries: Queries,
     random_state: RandomState,
     pair_matrices: int = 1,
+    groups: Queries | None = None,
 ) -> Folds:
     """The folds of `cv`; if a fold would split a query, an error names the query."""
-    folds = Folds(cv, queries, y, random_state=random_state, pair_matrices=pair_matrices)
+    labels = None if groups is None else groups.codes
+    folds = Folds(cv, queries, y, labels, random_state, pair_matrices)
     if len(queries) == 1:
         return folds
     if folds.kind in ("leave-one-out", "leave-pair-out"):
@@ -76,9 +78,17 @@ def _refuse_split_queries(folds: Folds) -> None:
 
 
 def refitting_folds(
-    cv: Splits, y: np.ndarray, queries: Queries, random_state: RandomState
+    cv: Splits,
+    y: np.ndarray,
+    queries: Queries,
+    random_state: RandomState,
+    groups: Queries | None = None,
 ) -> Folds:
     """The same, but "auto" gives at most 10 folds, stratified if y has two values."""
+    if isinstance(cv, str) and cv == "auto" and groups is not None:
+        together = kept_together(queries, groups)
+        assert together is not None
+        cv = min(REFITS, int(together.max()) + 1)
     if isinstance(cv, str) and cv == "auto":
         seed = 0 if random_state is None else random_state
         if len(queries) > REFITS:
@@ -90,7 +100,7 @@ def refitting_folds(
                 count = int(min(REFITS, sizes.min()))
                 stratified = StratifiedKFold(count, shuffle=True, random_state=seed)
                 cv = list(stratified.split(y, y == values[1]))
-    return whole_query_folds(cv, y, queries, random_state)
+    return whole_query_folds(cv, y, queries, random_state, groups=groups)
 
 
 @dataclass
@@ -103,6 +113,7 @@ class JudgedFolds:
     y: np.ndarray
     levels: np.ndarray
     units: Queries
+    items: np.ndarray
 
     def concordance(self) -> np.ndarray:
         """(u,) the concordance of each unit, nan if it has no pair."""
@@ -110,17 +121,21 @@ class JudgedFolds:
         out = np.full(len(pairs), np.nan)
         return np.divide(right[:, 0], pairs, out=out, where=pairs > 0)
 
-    def mean_and_influence(self, by_query: bool) -> tuple[float, np.ndarray]:
+    def mean_and_influence(
+        self, by_query: bool, groups: Queries | None = None
+    ) -> tuple[float, np.ndarray]:
         """The estimate and its influence values (see rankwise.metrics.uncertainty).
 
         With queries the estimate is the mean over queries, else the share over the pairs of all
-        folds together.
+        folds together. With groups and without queries, groups take the place of items.
         """
         if by_query:
             values = self.concordance()
             score, influence = mean_over_units(values[~np.isnan(values)])
         else:
             score, influence = share_of_pairs(*item_concordance(self.y, self.levels, self.units))
+            if groups is not None:
+                influence = np.bincount(groups.codes[self.items], influence, len(groups))
         return float(score), influence
 
 
@@ -138,7 +153,7 @@ def judge(model: UnseenScores, folds: Folds, task: str = "cross-validation") -> 
     tested = np.concatenate(items)
     _, codes = np.unique(np.concatenate(labels), return_inverse=True)
     units = Queries(codes, np.arange(codes.max() + 1))
-    judged = JudgedFolds(model.y[tested], np.concatenate(levels), units)
+    judged = JudgedFolds(model.y[tested], np.concatenate(levels), units, tested)
     if np.isnan(judged.concordance()).all():
         raise UndefinedMetric(
             "no held-out fold has a pair of items with different scores: use larger folds."

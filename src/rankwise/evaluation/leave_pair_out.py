@@ -20,6 +20,7 @@ from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.unseen_scores import UnseenScores, unseen_scores
 from rankwise.metrics import auc
 from rankwise.metrics.uncertainty import share_of_pairs
+from rankwise.model_selection.folds import group_labels
 
 
 def judge_pairs(model: UnseenScores) -> tuple[np.ndarray, np.ndarray]:
@@ -40,7 +41,12 @@ def judge_pairs(model: UnseenScores) -> tuple[np.ndarray, np.ndarray]:
 
 
 def leave_pair_out_interval(
-    est: BaseEstimator, X: ArrayLike, y: ArrayLike, *, level: float = 0.95
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: ArrayLike,
+    *,
+    level: float = 0.95,
+    groups: ArrayLike | None = None,
 ) -> tuple[float, float]:
     """An interval for the AUC of est on unseen data, around its leave-pair-out estimate.
 
@@ -50,13 +56,21 @@ def leave_pair_out_interval(
     judge the others. Without signal this doubles the variance, and simulations need a little more,
     so the variance is multiplied by 2.5. The coverage is then about right for the model trained on
     all the data, unless the model nearly interpolates: see docs/papers/evaluation.md.
+
+    groups : labels of items that belong together. Each pair is judged without the groups of both
+        items, and groups take the place of items in the variance.
     """
     check_level(level)
     y, _ = checked_scores(y, None)
-    counted, right = judge_pairs(unseen_scores(est, X, y))
+    together = group_labels(groups, len(y))
+    counted, right = judge_pairs(unseen_scores(est, X, y, groups=together))
     share, influence = share_of_pairs(counted, right)
     score, values = float(share), np.unique(y)
-    if len(values) > 2:
+    if together is not None:
+        of_group, n = np.bincount(together.codes, influence), len(together)
+        variance = float(of_group @ of_group) * n / max(n - 1, 1)
+        disjoint, freedom = n // 2, max(n - 1.0, 1.0)
+    elif len(values) > 2:
         variance = float(influence @ influence) * len(y) / (len(y) - 1)
         disjoint, freedom = len(y) // 2, len(y) - 1.0
     else:
@@ -90,13 +104,16 @@ class Tournament:
     inconsistency: float
 
 
-def tournament(est: BaseEstimator, X: ArrayLike, y: ArrayLike) -> Tournament:
+def tournament(
+    est: BaseEstimator, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None
+) -> Tournament:
     """Hold out every pair of items, also of the same class, and count which is ranked higher.
 
-    A closed form for RLS and RankRLS, with O(m³) for the triples; else m(m − 1)/2 refits.
+    A closed form for RLS and RankRLS, with O(m³) for the triples; else m(m − 1)/2 refits. With
+    groups the groups of both items are held out, one hold-out for each pair of groups.
     """
     y, positive = two_classes(y)
-    model = unseen_scores(est, X, y)
+    model = unseen_scores(est, X, y, groups=group_labels(groups, len(y)))
     m = len(y)
     i, j = np.triu_indices(m, 1)
     pairs = np.column_stack((i, j))
@@ -126,7 +143,9 @@ def _cycles(beats: np.ndarray) -> int:
     return round(float(((B @ B) * B.T).sum()) / 3)
 
 
-def lpo_roc(est: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray, np.ndarray, float]:
+def lpo_roc(
+    est: BaseEstimator, X: ArrayLike, y: ArrayLike, *, groups: ArrayLike | None = None
+) -> tuple[np.ndarray, np.ndarray, float]:
     """False and true positive rates of a tournament over leave-pair-out, and the area under them.
 
     Leave-pair-out says which item of a pair is higher, but not where a threshold would be. In a
@@ -134,5 +153,5 @@ def lpo_roc(est: BaseEstimator, X: ArrayLike, y: ArrayLike) -> tuple[np.ndarray,
     comparison is between two scores of the same model, which was trained without both items.
     `tournament` returns more, above all how inconsistent the comparisons were.
     """
-    result = tournament(est, X, y)
+    result = tournament(est, X, y, groups=groups)
     return result.fpr, result.tpr, result.auc

@@ -12,7 +12,7 @@ from rankwise.evaluation.estimators import check_estimator
 from rankwise.evaluation.intervals import TRAINING, score_interval, student_interval
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.unseen_scores import RefittedScores
-from rankwise.model_selection.folds import RandomState, Splits
+from rankwise.model_selection.folds import RandomState, Splits, group_labels
 
 
 @dataclass
@@ -49,6 +49,7 @@ def nested_score(
     qid: ArrayLike | None = None,
     *,
     cv: Splits = "auto",
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> NestedScore:
     """Concordance by an outer cross-validation around an estimator that chooses its parameters.
@@ -57,18 +58,22 @@ def nested_score(
     estimator may be RankRLSCV, RankSVMCV, a GridSearchCV, or any other. `cv` is as in RankRLSCV,
     except that "auto" is leave-query-out up to 10 queries, else 10 folds (by query; stratified if y
     has two values). With queries the score is the mean over queries, else the share over the pairs
-    that folds hold out together.
+    that folds hold out together. Items of one group always leave together, in the outer folds and
+    in those of an estimator whose `fit` takes groups.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
     by_query = len(queries) > 1
-    folds = refitting_folds(cv, y, queries, random_state)
-    model = RefittedScores(est, X, y, several(queries))
-    score, influence = judge(model, folds, "outer folds").mean_and_influence(by_query)
+    together = group_labels(groups, len(y))
+    folds = refitting_folds(cv, y, queries, random_state, together)
+    model = RefittedScores(est, X, y, several(queries), together)
+    judged = judge(model, folds, "outer folds")
+    score, influence = judged.mean_and_influence(by_query, together)
     variance = float(influence @ influence) * (1.0 if by_query else TRAINING)
     if by_query:
         interval = student_interval(score, variance, 0.95, len(influence))
     else:
-        interval = score_interval(score, variance, 0.95, disjoint=len(y) // 2, freedom=len(y) - 1)
+        units = len(influence)
+        interval = score_interval(score, variance, 0.95, disjoint=units // 2, freedom=units - 1)
     selected = getattr(model.model, "best_score_", None)
     return NestedScore(score, float(np.sqrt(variance)), interval, selected, model.chosen)

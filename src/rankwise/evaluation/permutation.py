@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Iterator
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +16,7 @@ from rankwise.evaluation.judged_folds import (
     REFITS,
     checked_scores,
     judge,
+    refitting_folds,
     several,
     whole_query_folds,
 )
@@ -24,7 +26,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
-from rankwise.model_selection.folds import RandomState, Splits
+from rankwise.model_selection.folds import RandomState, Splits, group_labels
 from rankwise.model_selection.scoring import score_grid
 from rankwise.numerics.progress import track
 from rankwise.spaces.nystrom_map import choose_basis
@@ -44,14 +46,19 @@ def permutation_test(
     *,
     qid: ArrayLike | None = None,
     cv: Splits = "auto",
+    groups: ArrayLike | None = None,
     n_permutations: int = 1000,
     random_state: RandomState = None,
-) -> tuple[float, np.ndarray, float]:
+) -> PermutationTest:
     """Cross-validated score, its values under permuted y, and p = (b + 1)/(n + 1).
 
     The score is 1 − ranking error on held-out items: the mean over queries, or over folds if there
     are no queries. b is the number of the n permutations that scored as high. With qid, y is
     permuted within each query.
+
+    groups : labels of items that belong together, such as the samples of a patient. They always
+        leave together. If all items of a group (in a query) have the same y, whole groups are
+        permuted, else the items inside each group: the attribute `permuted` of the result says it.
 
     RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
     (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one, and
@@ -66,28 +73,71 @@ def permutation_test(
     y, queries = checked_scores(y, qid)
     rng = check_random_state(random_state)
     way = _closed_form if hasattr(est, "hold_outs") else _refitted
-    score, at_once = way(est, X, y, queries, cv)
+    together = group_labels(groups, len(y))
+    score, at_once = way(est, X, y, queries, cv, together)
     observed, n = score(y[:, None])[0], int(n_permutations)
-    blocks = _permuted(y, queries, n, at_once, rng)
+    cells = _Cells(y, queries, together)
+    blocks = _permuted(cells, n, at_once, rng)
     null = np.concatenate([score(Y) for Y in track(blocks, -(-n // at_once), "permutations")])
     as_high = int(np.count_nonzero(null >= observed - EQUAL))
-    return float(observed), null, (as_high + 1) / (len(null) + 1)
+    result = PermutationTest(float(observed), null, (as_high + 1) / (len(null) + 1))
+    result.permuted = cells.permuted
+    return result
+
+
+class _Result(NamedTuple):
+    score: float
+    null: np.ndarray
+    p_value: float
+
+
+class PermutationTest(_Result):
+    """The score, its values under permuted y, the p-value, and what was `permuted`."""
+
+    permuted: str = "items"
+
+
+class _Cells:
+    """What permutations exchange: items of a query, whole groups in it, or items in a group."""
+
+    def __init__(self, y: np.ndarray, queries: Queries, groups: Queries | None):
+        self.y, within, cells = y, queries, np.arange(len(y))
+        self.permuted = "items" if len(queries) == 1 else "items within queries"
+        if groups is not None:
+            parts = Queries.from_labels(queries.codes * len(groups) + groups.codes, len(y))
+            first = parts.order[parts.starts[:-1]]
+            if np.array_equal(y, y[first][parts.codes]):
+                cells, self.permuted = parts.codes, "whole groups"
+            else:
+                within, self.permuted = parts, "items within groups"
+        _, self._first, self._cell = np.unique(cells, return_index=True, return_inverse=True)
+        self._within = Queries.from_labels(within.codes[self._first], len(self._first))
+
+    def shuffled(self, rng: np.random.RandomState) -> np.ndarray:
+        """(m,) the scores after the values of the cells were exchanged."""
+        values = self.y[self._first]
+        order = np.lexsort((rng.random_sample(len(values)), self._within.codes))
+        exchanged = np.empty_like(values)
+        exchanged[self._within.order] = values[order]
+        return exchanged[self._cell]
 
 
 def _permuted(
-    y: np.ndarray, queries: Queries, n: int, at_once: int, rng: np.random.RandomState
+    cells: _Cells, n: int, at_once: int, rng: np.random.RandomState
 ) -> Iterator[np.ndarray]:
-    """Blocks (m, k) of y permuted within its queries, n columns in all."""
+    """Blocks (m, k) of permuted scores, n columns in all."""
     for start in range(0, n, at_once):
-        Y = np.empty((len(y), min(at_once, n - start)))
-        for column in Y.T:
-            shuffled = np.lexsort((rng.random_sample(len(y)), queries.codes))
-            column[queries.order] = y[shuffled]
-        yield Y
+        columns = [cells.shuffled(rng) for _ in range(min(at_once, n - start))]
+        yield np.column_stack(columns)
 
 
 def _closed_form(
-    est: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries, cv: Splits
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: np.ndarray,
+    queries: Queries,
+    cv: Splits,
+    groups: Queries | None,
 ) -> tuple[Score, int]:
     """All targets of a block by one decomposition."""
     parameters = est.get_params()
@@ -103,7 +153,7 @@ def _closed_form(
         model.set_params(basis=choose_basis(basis, len(y), seed))
     qid = queries.codes if len(queries) > 1 else None
     matrices = model.hold_outs(X, y, qid=qid).pair_matrices()
-    folds = whole_query_folds(cv, y, queries, seed, matrices)
+    folds = whole_query_folds(cv, y, queries, seed, matrices, groups)
 
     def score(Y: np.ndarray) -> np.ndarray:
         problem = model.hold_outs(X, Y, qid=qid)
@@ -113,13 +163,18 @@ def _closed_form(
 
 
 def _refitted(
-    est: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries, cv: Splits
+    est: BaseEstimator,
+    X: ArrayLike,
+    y: np.ndarray,
+    queries: Queries,
+    cv: Splits,
+    groups: Queries | None,
 ) -> tuple[Score, int]:
     """Any estimator, refitted for one target after the other."""
-    model = RefittedScores(est, X, y, several(queries))
-    if isinstance(cv, str) and cv == "auto":
+    model = RefittedScores(est, X, y, several(queries), groups)
+    if isinstance(cv, str) and cv == "auto" and groups is None:
         cv = min(REFITS, len(queries) if len(queries) > 1 else len(y))
-    folds = whole_query_folds(cv, y, queries, None)
+    folds = refitting_folds(cv, y, queries, None, groups)
 
     def score(Y: np.ndarray) -> np.ndarray:
         model.y = Y[:, 0]

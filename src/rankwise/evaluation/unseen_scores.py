@@ -34,8 +34,16 @@ class UnseenScores(ABC):
     learnt, because all their items had the same score; the predictions are then 0.
     """
 
-    def __init__(self, est: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries | None):
+    def __init__(
+        self,
+        est: BaseEstimator,
+        X: ArrayLike,
+        y: np.ndarray,
+        queries: Queries | None,
+        groups: Queries | None = None,
+    ):
         self.estimator, self.X, self.y, self.queries = est, as_items(est, X), y, queries
+        self.groups = groups
         self.n_items = len(y)
         self.trained = self.untaught = 0
         self.ties = TieRule.for_items(self.X, self._prepare(), gives_probabilities(est))
@@ -53,9 +61,29 @@ class UnseenScores(ABC):
         items = np.arange(self.n_items)[:, None]
         return np.concatenate([self.without(i) for i in track(items, len(items), "leave-one-out")])
 
-    @abstractmethod
     def pairs(self, pairs: np.ndarray) -> np.ndarray:
-        """(p, 2) scores of both items of each pair by the model trained without both."""
+        """(p, 2) scores of both items of each pair by the model trained without both.
+
+        With groups the model is trained without all items of the groups of both.
+        """
+        return self._single_pairs(pairs) if self.groups is None else self._group_pairs(pairs)
+
+    @abstractmethod
+    def _single_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """The same if each item is a group of its own."""
+
+    def _group_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        """One hold-out for every pair of groups, from which all pairs between them are read."""
+        assert self.groups is not None
+        codes = np.sort(self.groups.codes[pairs], axis=1)
+        keys, which = np.unique(codes[:, 0] * len(self.groups) + codes[:, 1], return_inverse=True)
+        rows_of = np.split(np.argsort(which, kind="stable"), np.cumsum(np.bincount(which))[:-1])
+        scores = np.empty(pairs.shape)
+        for rows in track(rows_of, len(keys), "pairs of groups"):
+            both = np.unique(codes[rows[0]])
+            held = np.sort(np.concatenate([self.groups.members(group) for group in both]))
+            scores[rows] = self.without(held)[np.searchsorted(held, pairs[rows])]
+        return scores
 
     def teaches(self, train: np.ndarray) -> bool:
         """Whether two of these items, of the same query, have different scores."""
@@ -124,7 +152,7 @@ class ClosedFormScores(UnseenScores):
         held = np.sort(held)
         return self._problem.without(held, self._alphas)[0][np.searchsorted(held, test), 0]
 
-    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+    def _single_pairs(self, pairs: np.ndarray) -> np.ndarray:
         scores = np.zeros(pairs.shape)
         taught = np.flatnonzero(self._taught(pairs))
         for start in range(0, len(taught), PAIRS_AT_ONCE):
@@ -165,7 +193,7 @@ class RefittedScores(UnseenScores):
         return scores_of(est, self.model, self.X, everything, everything)
 
     def fitted(self, train: np.ndarray) -> BaseEstimator:
-        return fitted(self.estimator, self.X, self.y, train, self.queries)
+        return fitted(self.estimator, self.X, self.y, train, self.queries, self.groups)
 
     def without(self, held: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
         test = held if test is None else test
@@ -185,7 +213,7 @@ class RefittedScores(UnseenScores):
         self.chosen.append(next((getattr(model, n) for n in names if hasattr(model, n)), None))
         return scores_of(self.estimator, model, self.X, test, train)
 
-    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+    def _single_pairs(self, pairs: np.ndarray) -> np.ndarray:
         scores = np.empty(pairs.shape)
         for row, pair in track(enumerate(pairs), len(pairs), "leave-pair-out"):
             scores[row] = self.without(pair)
@@ -193,11 +221,15 @@ class RefittedScores(UnseenScores):
 
 
 def unseen_scores(
-    estimator: BaseEstimator, X: ArrayLike, y: np.ndarray, queries: Queries | None = None
+    estimator: BaseEstimator,
+    X: ArrayLike,
+    y: np.ndarray,
+    queries: Queries | None = None,
+    groups: Queries | None = None,
 ) -> UnseenScores:
     """The cheapest exact way to hold items out of the training of this estimator."""
     check_estimator(estimator)
     if _num_samples(X) != len(y):
         raise ValueError(f"X and y must have as many rows: X has {_num_samples(X)}, y {len(y)}.")
     scores = ClosedFormScores if has_closed_form(estimator) else RefittedScores
-    return scores(estimator, X, y, queries)
+    return scores(estimator, X, y, queries, groups)

@@ -73,7 +73,9 @@ class RankRLSCV(PairwiseLeastSquares):
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, groups=None):
         """Score the grid, choose, and keep the model of the chosen alpha.
 
-        `groups` labels items that are always held out together. With `preferences` in place of y
+        `groups` labels items that are always held out together, such as the samples of a patient;
+        cv="auto" without queries then holds out every pair of groups, or folds of whole groups if
+        there are fewer than 5 or more than 40 groups. With `preferences` in place of y
         it labels the statements (l,) instead, for example by their judge.
         """
         problem, single = self._checked_problem(X, y, qid, sample_weight, preferences)

@@ -19,6 +19,8 @@ LEAVE_PAIR_OUT_UP_TO = 4000
 MATRICES_UP_TO = 500
 """Leave-pair-out is no automatic choice if it needs more matrices than this for each alpha."""
 DEFAULT_FOLDS = 10
+GROUPS_FROM, GROUPS_UP_TO = 5, 40
+"""The numbers of groups for which cv="auto" holds out every pair of groups."""
 
 RandomState = int | np.random.RandomState | None
 Fold = tuple[np.ndarray, np.ndarray]
@@ -39,7 +41,8 @@ class Folds:
         several queries, else leave-pair-out where it is cheap, else 10 folds
     y : (m,) or (m, k) scores, which only splitters look at; None if there are none
     groups : (m,) labels; items of one group are always held out together. A number of folds then
-        keeps groups whole (and queries), "leave-one-out" leaves each group out, and
+        keeps groups whole (and queries), "leave-one-out" leaves each group out, "leave-pair-out"
+        leaves the groups of both items out ("auto" takes it for 5 to 40 groups), and
         "leave-query-out" also holds out the other items of the groups that the query touches
     pair_matrices : how many m × m matrices leave-pair-out needs for each alpha (see HeldOut).
         "auto" takes leave-pair-out if they are at most 500, and their m³ operations together no
@@ -62,7 +65,7 @@ class Folds:
         self._pair_matrices = pair_matrices
         if isinstance(cv, str) and cv in SCHEMES:
             cv = SCHEMES[cv](queries)
-        self.groups = None if groups is None else _group_labels(groups, queries.n_items)
+        self.groups = group_labels(groups, queries.n_items)
         self.kind = self._kind(cv)
         self._given: list[Fold] = []
         if self.kind == "folds":
@@ -91,17 +94,19 @@ class Folds:
             return "leave-pair-out" if self._pairs_are_cheap() else "folds"
         if self.groups is None:
             return cv
-        if cv == "leave-pair-out":
+        if cv == "leave-pair-out" and len(self.groups) < 3:
             raise ValueError(
-                "cv='leave-pair-out' cannot keep groups together yet: use a number of folds, or "
-                "cv='leave-one-out', which leaves each group out."
+                f"cv='leave-pair-out' leaves two groups out, and there are {len(self.groups)}: it "
+                "needs three groups or more."
             )
         return "leave-group-out" if cv == "leave-one-out" else cv
 
     def _pairs_are_cheap(self) -> bool:
+        if self.groups is not None:
+            return GROUPS_FROM <= len(self.groups) <= GROUPS_UP_TO
         work = self._pair_matrices * float(self.queries.n_items) ** 3
         few = self._pair_matrices <= MATRICES_UP_TO and work <= float(LEAVE_PAIR_OUT_UP_TO) ** 3
-        return few and self.groups is None
+        return few
 
     @property
     def is_leave_pair_out(self) -> bool:
@@ -171,7 +176,7 @@ def read_splits(
     all other items train. `name` is the name of the argument for error messages. With `repeats` a
     training set may name a row twice (bootstrap).
     """
-    m, together = queries.n_items, _kept_together(queries, groups)
+    m, together = queries.n_items, kept_together(queries, groups)
     items = np.zeros((m, 1))
     given: Iterable
     if isinstance(splits, int | np.integer) and not isinstance(splits, bool):
@@ -200,7 +205,7 @@ def read_splits(
     )
 
 
-def _kept_together(queries: Queries, groups: Queries | None) -> np.ndarray | None:
+def kept_together(queries: Queries, groups: Queries | None) -> np.ndarray | None:
     """(m,) equal numbers for items that must share a fold: those connected by queries and groups.
 
     None if every item may be held out on its own.
@@ -244,8 +249,10 @@ def _train_and_test(
     return train, test
 
 
-def _group_labels(groups: ArrayLike, n_items: int) -> Queries:
+def group_labels(groups: ArrayLike | None, n_items: int) -> Queries | None:
     """Groups are a partition of the items like queries, but errors must name the argument."""
+    if groups is None:
+        return None
     try:
         return Queries.from_labels(groups, n_items)
     except ValueError as error:

@@ -13,12 +13,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
+from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.scorers import Scorer, scorer
+from rankwise.metrics.ties import tied
 from rankwise.metrics.uncertainty import jackknife, mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits
+from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 
 Measure = Callable[[np.ndarray, np.ndarray], float]
@@ -49,7 +52,7 @@ def score_grid(
 ) -> tuple[np.ndarray, np.ndarray]:
     """Leave-pair-out or folds, whichever `folds` says."""
     if folds.is_leave_pair_out:
-        return score_pairs(held_out, alphas, scoring)
+        return score_pairs(held_out, alphas, scoring, folds.groups)
     return score_folds(held_out, folds, alphas, scoring)
 
 
@@ -59,16 +62,62 @@ def highest_score(scoring: Scoring) -> float:
 
 
 def score_pairs(
-    held_out: HeldOut, alphas: Alphas, scoring: Scoring
+    held_out: HeldOut, alphas: Alphas, scoring: Scoring, groups: Queries | None = None
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Leave-pair-out: the share of pairs in the right order; with queries the mean over them."""
+    """Leave-pair-out: the share of pairs in the right order; with queries the mean over them.
+
+    With groups the groups of both items are held out, and influence values are those of groups.
+    """
     if scoring not in (None, "concordance"):
         raise ValueError("leave-pair-out judges pairs: scoring must be None, 1 − ranking error.")
     queries = held_out.supervision.queries
-    judged = held_out.judge_pairs(alphas)
+    if groups is None:
+        judged = held_out.judge_pairs(alphas)
+    else:
+        judged = judge_group_pairs(held_out, groups, alphas)
     scored = [_score_judged(*of_alpha, queries) for of_alpha in zip(*judged)]
-    scores, influence = zip(*scored)
-    return np.stack(scores), np.stack(influence)
+    scores, influence = map(np.stack, zip(*scored))
+    if groups is not None and len(queries) == 1:
+        of_groups = np.zeros((len(scores), len(groups), scores.shape[1]))
+        _add_at(of_groups, groups.codes, influence)
+        influence = of_groups
+    return scores, influence
+
+
+def judge_group_pairs(held_out: HeldOut, groups: Queries, alphas: Alphas) -> Judged:
+    """(a, m, k) counts of leave-pair-out that leaves the groups of both items out.
+
+    One hold-out for every pair of groups, and one for every group whose own items differ.
+    """
+    Y, codes = _true_scores(held_out), held_out.supervision.queries.codes
+    typical = np.stack([np.quantile(held_out.term_sizes(a), 0.9, axis=0) for a in alphas])
+    counted = np.zeros((len(alphas), *Y.shape))
+    right = np.zeros_like(counted)
+    number = len(groups)
+    both = [(g, h) for g in range(number) for h in range(g, number)]
+    for g, h in track(both, len(both), "pairs of groups"):
+        first, second = groups.members(g), groups.members(h)
+        i, j = (part.ravel() for part in np.meshgrid(first, second, indexing="ij"))
+        judged = (codes[i] == codes[j]) & (Y[i] != Y[j]).any(axis=1) & ((g != h) | (i < j))
+        i, j = i[judged], j[judged]
+        if not len(i):
+            continue
+        held = np.unique(np.concatenate([first, second]))
+        scores = held_out.without(held, alphas)
+        s_i, s_j = (scores[:, np.searchsorted(held, part)] for part in (i, j))
+        sizes = [np.maximum(np.abs(s), typical[:, None]) for s in (s_i, s_j)]
+        counts = Y[i] != Y[j]
+        order = 0.5 + 0.5 * np.sign(s_i - s_j) * np.sign(Y[i] - Y[j])
+        order = np.where(tied(s_i - s_j, sizes[0] + sizes[1]), 0.5, order) * counts
+        for items in (i, j):
+            _add_at(counted, items, np.broadcast_to(counts, order.shape))
+            _add_at(right, items, order)
+    return Judged(counted, right)
+
+
+def _add_at(sums: np.ndarray, rows: np.ndarray, values: np.ndarray) -> None:
+    """Add values (a, p, k) to the rows (p,) of sums (a, m, k); a row may occur several times."""
+    np.add.at(sums.swapaxes(0, 1), rows, values.swapaxes(0, 1))
 
 
 def _score_judged(
