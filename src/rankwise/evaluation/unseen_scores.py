@@ -144,8 +144,8 @@ def _warn_of_repeated_rows(X: ArrayLike, twins: np.ndarray | None) -> None:
     if distinct > CONTINUOUS:
         warnings.warn(
             f"{repeated} of {len(twins)} rows of X occur more than once. If they are samples of "
-            "the same thing, models have seen it in training and the estimate is too good: name what "
-            "belongs together by groups=.",
+            "the same thing, models have seen it in training and the estimate is too good: name "
+            "what belongs together by groups=.",
             EstimateWarning,
             stacklevel=5,
         )
