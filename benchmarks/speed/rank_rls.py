@@ -64,7 +64,7 @@ def leave_query_out() -> None:
             cv="leave-query-out"
         ).fit(X, y, qid=qid),
     }
-    limits = {"leave-query-out predictions, 31 alphas": 2.0}
+    limits: dict[str, float] = {}
     print_ratios("10,000 items in 500 queries, 100 features", timed, limits, rounds=15)
 
 
@@ -90,10 +90,22 @@ def primal_fit() -> None:
         t = (y.reshape(-1, 50) - y.reshape(-1, 50).mean(axis=1, keepdims=True)).ravel()
         return np.linalg.solve(Z.T @ Z + np.eye(136), Z.T @ t * np.sqrt(50))
 
+    by_columns = np.asfortranarray(X)
+    problem = RankRLS().fit(X, y, qid=qid).training_problem
+    queries = list(problem.supervision.queries)
+    problem.leave_groups_out(queries, [1.0])
+
+    def held_out():
+        drop_cached_rows(problem)
+        return problem.leave_groups_out(queries, [1.0])
+
     timed = {
         "X.T @ X": lambda: X.T @ X,
         "RankRLS fit": lambda: RankRLS().fit(X, y, qid=qid),
         "RankRLS fit, rows of a query not adjacent": lambda: RankRLS().fit(X, y, qid=shuffled),
+        "RankRLS fit, one query": lambda: RankRLS().fit(X, y),
+        "RankRLS fit, X in Fortran order": lambda: RankRLS().fit(by_columns, y, qid=qid),
+        "RankRLS leave-query-out, one alpha": held_out,
         "query-centred ridge in plain NumPy": centred_ridge,
     }
     limits = {"RankRLS fit": 2.0}

@@ -1,6 +1,7 @@
 """The time of RankSVM in units of (two CSR products + one argsort) of the same size, in one run.
 
-    python -m benchmarks.speed.rank_svm [iteration] [growth] [pairs] [training] [planes] [memory]
+    python -m benchmarks.speed.rank_svm [iteration] [growth] [pairs] [training] [alphas] [planes]
+                                        [unscaled] [preferences] [memory]
 
 Each figure is the ratio of two medians. The unit and the measured code are timed in turns.
 """
@@ -24,6 +25,7 @@ from scipy import sparse
 
 from benchmarks.papers.table import show
 from benchmarks.speed.text_like import dense_low_dimensional, text_like
+from rankwise import Preferences
 from rankwise.learners.rank_svm import RankSVM
 from rankwise.losses.losses_by_name import HINGE_LOSSES
 from rankwise.losses.margin_window import ScoreRanks
@@ -164,6 +166,94 @@ def training(sizes=(128_000, 512_000), alpha: float = 1e-5, rounds: int = 3) -> 
     )
 
 
+UNIT_LIMITS = {
+    ("squared_hinge", 1e-4): 30,
+    ("squared_hinge", 1e-6): 50,
+    ("hinge", 1e-4): 20,
+    ("hinge", 1e-5): 20,
+}
+
+
+def alphas(m: int = 128_000, rounds: int = 3) -> None:
+    """Whole trainings from a large to a small alpha, each beside the unit."""
+    X, y = text_like(m)
+    case, rows = Case(X, y), []
+    for loss in HINGE_LOSSES:
+        for alpha in (1e-4, 1e-5, 1e-6, 1e-7):
+            model = RankSVM(alpha, loss=loss)
+            unit, ours = in_turns([case.unit, partial(model.fit, X, y)], rounds).T
+            units = float(np.median(ours) / np.median(unit))
+            limit = UNIT_LIMITS.get((loss, alpha), "")
+            rows.append(
+                (f"{loss} {alpha:g}", spread(ours), model.n_iter_, model.gap_, units, limit)
+            )
+    show(
+        f"whole training, {m:,} rows, to the default tol",
+        ("loss, alpha", "seconds", "iterations", "gap", "units", "limit"),
+        rows,
+    )
+
+
+def unscaled(alpha: float = 1e-3) -> None:
+    """Iterations on features as they come against the same features divided by their spread."""
+    rows = []
+    for kind, share in (("dense", 1.0), ("sparse", 0.3)):
+        X, y, qid = web_search(share)
+        spread_of = X.std(axis=0)
+        even = X / np.where(spread_of > 0, spread_of, 1.0)
+        for loss in HINGE_LOSSES:
+            forms = (X, even) if kind == "dense" else map(sparse.csr_array, (X, even))
+            raw, scaled = (RankSVM(alpha, loss=loss).fit(form, y, qid=qid) for form in forms)
+            ratio = raw.n_iter_ / scaled.n_iter_
+            rows.append((f"{kind} {loss}", raw.n_iter_, scaled.n_iter_, raw.gap_, ratio))
+    show(
+        f"features of scales 1e-3 to 2e8, alpha {alpha:g}: limit 3 times the iterations",
+        ("data, loss", "iterations", "after scaling", "gap", "ratio"),
+        rows,
+    )
+
+
+def web_search(share: float, n_queries: int = 200, per_query: int = 100, n: int = 136):
+    """Log-normal features of scales 1e-3 to 2e8, of which `share` are not zero; grades 0 to 4."""
+    rng = np.random.default_rng(0)
+    m = n_queries * per_query
+    qid = np.repeat(np.arange(n_queries), per_query)
+    logs = rng.standard_normal((m, 12)) @ rng.standard_normal((12, n)) / 3.5
+    logs += 0.5 * rng.standard_normal((m, n)) + 0.7 * rng.standard_normal((n_queries, n))[qid]
+    X = np.exp(logs * rng.uniform(0.3, 1.5, n)) * 10 ** rng.uniform(-3, 8.3, n)
+    worth = logs @ rng.standard_normal(n) * 0.15 + 1.5 * rng.standard_normal(m)
+    X[rng.random(X.shape) > share] = 0.0
+    return X, np.digitize(worth, np.quantile(worth, [0.55, 0.8, 0.93, 0.98])), qid
+
+
+def preferences(players: int = 3_000, games: int = 40_000, alpha: float = 1e-7) -> None:
+    """Players as sparse identity features: the hinge against the squared hinge."""
+    rng = np.random.default_rng(0)
+    strength = rng.standard_normal(players)
+    a = rng.integers(0, players, games)
+    b = (a + rng.integers(1, players, games)) % players
+    wins = rng.random(games) < 1 / (1 + np.exp(2 * (strength[b] - strength[a])))
+    told = Preferences(np.where(wins, a, b), np.where(wins, b, a))
+    X = sparse.eye_array(players, format="csr")
+    models = [RankSVM(alpha, loss=loss) for loss in ("squared_hinge", "hinge")]
+    squared, hinge = in_turns([partial(m.fit, X, preferences=told) for m in models], 5).T
+    rows = [
+        (
+            model.loss,
+            spread(1e3 * times),
+            model.n_iter_,
+            model.gap_,
+            float(np.median(times / squared)),
+        )
+        for model, times in zip(models, (squared, hinge))
+    ]
+    show(
+        f"{games:,} games of {players:,} players, alpha {alpha:g}, to gap 1e-3: limit 5 times",
+        ("loss", "milliseconds", "iterations", "gap", "ratio"),
+        rows,
+    )
+
+
 def plain_bundle(X, risk, alpha: float, tol: float = 1e-3, max_iter: int = 2000) -> int:
     """The number of planes that Algorithm 1 needs without a line search."""
     products, planes = Products(X), CuttingPlanes()
@@ -239,7 +329,18 @@ def _status(field: str) -> int:
     return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
 
 
-PARTS = {f.__name__: f for f in (iteration, growth, pairs, training, planes, memory)}
+PARTS_IN_ORDER = (
+    iteration,
+    growth,
+    pairs,
+    training,
+    alphas,
+    planes,
+    unscaled,
+    preferences,
+    memory,
+)
+PARTS = {f.__name__: f for f in PARTS_IN_ORDER}
 
 
 def main() -> None:

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from rankwise import Preferences, RankRLS
+from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from tests import reference
 
 SPACES = {
@@ -153,3 +154,23 @@ def test_sparse_players_and_the_order_of_statements():
 def test_scores_are_refused():
     with pytest.raises(ValueError, match="only explicit preferences"):
         RankRLS().fit(np.eye(3), [1.0, 2.0, 3.0]).leave_preference_out()
+
+
+def test_well_posed_problems_are_not_refitted(monkeypatch):
+    """A small alpha beside large eigenvalues loses no digits if the smallest are large too."""
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(60, 4))
+    winner, loser = rng.integers(0, 60, (2, 4000))
+    preferences = Preferences(winner[winner != loser], loser[winner != loser], n_items=60)
+    held_out = RankRLS().hold_outs(X, preferences=preferences)
+    alphas = [1e-7, 1e-5, 1.0]
+    expected = held_out.without_statements(np.flatnonzero(pair_mask(preferences)), alphas)
+    monkeypatch.setattr(QuadraticHoldouts, "without_statements", None)
+    found = held_out.leave_preferences_out(alphas)[:, pair_mask(preferences)]
+    np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+
+def pair_mask(preferences):
+    """The statements about the two items of the first one."""
+    first = {preferences.winner[0], preferences.loser[0]}
+    return np.array([{w, l} == first for w, l in zip(preferences.winner, preferences.loser)])

@@ -26,6 +26,9 @@ from rankwise.holdout.class_systems import (
 )
 from rankwise.metrics.ties import tied
 
+# What works on one pair of classes is inlined: for small classes, counting references to arrays
+# would cost more than the work itself.
+
 SMALL_PRODUCT = 30_000
 """Products of fewer multiplications than this are not worth a call of BLAS."""
 
@@ -162,7 +165,7 @@ def workspace(base: ClassBase, others: np.ndarray, n_a: int) -> Workspace:
     )
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def two_classes(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace
 ) -> TwoClasses:
@@ -200,7 +203,7 @@ def two_classes(
     return TwoClasses(M_aa, *blocks, effect_a, room.effect_b[:n_b], room.effect_e)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def change_targets(base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace) -> None:
     """S⁻¹e and e of class a for the targets of both classes, and the step between the targets."""
     m, k, ranked = len(base.M), base.e.shape[1], base.steps.shape[1] > 0
@@ -219,7 +222,7 @@ def change_targets(base: ClassBase, lost: float, of_a: FirstClass, b: int, room:
             room.e_a[i, c] = of_a.after[i, m + c] - of_e
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def change_rows(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, rhs: np.ndarray
 ) -> None:
@@ -250,7 +253,7 @@ def change_rows(
                     rhs[j, x] += factor * Y[i, first + x]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def add_effects(
     base: ClassBase, firsts: tuple[int, int], gaps: tuple[float, float], two: TwoClasses
 ) -> None:
@@ -278,7 +281,7 @@ def add_effects(
             two.effect_e[c] -= of_sums_b * u * two.e_b[j, c]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def judge_two_classes(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, judging: Judging
 ) -> None:
@@ -306,7 +309,7 @@ def two_whole_classes(base: ClassBase, lost: float) -> TwoClasses:
     return two
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def judge_rows(
     base: ClassBase,
     firsts: tuple[int, int],

@@ -117,14 +117,14 @@ def changes_noise(base: ClassBase, kind: Kind) -> bool:
     return of_a > 1 or of_b > 1
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def inverse_noise(base: ClassBase, k: int, lost: float) -> tuple[float, float]:
     """Z⁻² of class k as a multiple of I and one of u uᵀ."""
     gap = base.V - base.class_weight[k]
     return gap * (gap + lost) / lost, (gap + lost) / lost
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def add_inverse_noise(S: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
     """S becomes S + Z⁻² on the rows of one class."""
     diagonal, rank_one = noise
@@ -134,7 +134,7 @@ def add_inverse_noise(S: np.ndarray, u: np.ndarray, noise: tuple[float, float]) 
             S[i, j] += rank_one * u[i] * u[j]
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
     """Y becomes Z⁻² Y on the rows of one class."""
     diagonal, rank_one = noise
@@ -157,7 +157,7 @@ def solve_in_place(S: np.ndarray, rhs: np.ndarray) -> None:
         eliminate(S, rhs)
 
 
-@njit(cache=True, nogil=True)
+@njit(cache=True, nogil=True, inline="always")
 def eliminate(S: np.ndarray, rhs: np.ndarray) -> None:
     """The same for a small S, by elimination without pivots."""
     n, width = rhs.shape

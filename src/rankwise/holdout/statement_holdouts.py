@@ -86,26 +86,26 @@ class StatementHoldouts:
         factors = np.ones(len(everything))
         if rule.weighting.couples_items:
             factors = rule.alpha_factors(everything)
-        lost = np.isnan(factors)
+        lost = np.repeat(np.isnan(factors)[None], len(alphas), axis=0)
         _, kind = np.unique(factors, return_inverse=True)
         at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
         for same in by_kind(kind):
-            if lost[same[0]]:
+            if np.isnan(factors[same[0]]):
                 continue
             for pairs in np.array_split(same, -(-len(same) // at_once)):
-                out[:, pairs], too_close = self._leave_rows_out(pairs, alphas * factors[same[0]])
-                lost[pairs] = too_close
-        refitted = np.flatnonzero(lost)
+                scaled = alphas * factors[same[0]]
+                out[:, pairs], lost[:, pairs] = self._leave_rows_out(pairs, scaled)
+        refitted = np.flatnonzero(lost.any(axis=0))
         for pair in track(refitted, len(refitted), "refitting without each pair"):
-            statements = np.flatnonzero(rule.pair_of == pair)
-            found = self._problem.without_statements(statements, alphas)[:, 0, 0]
-            out[:, pair] = found * rule.sign[statements[0]]
+            statements, chosen = np.flatnonzero(rule.pair_of == pair), lost[:, pair]
+            found = self._problem.without_statements(statements, alphas[chosen])[:, 0, 0]
+            out[chosen, pair] = found * rule.sign[statements[0]]
         return out
 
     def _leave_rows_out(
         self, pairs: np.ndarray, alphas: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(a, |pairs|) differences, and which pairs have lost their digits."""
+        """(a, |pairs|) differences, and which of them have lost their digits."""
         rule, known = self._pairs, self._known[pairs]
         D = 1.0 / (self._spectrum.eigenvalues + alphas[:, None])
         X = self._differences(pairs)
@@ -113,7 +113,7 @@ class StatementHoldouts:
         fitted = (self._scale * self._spectrum.solutions(alphas)[:, :, 0]) @ X.T
         target = rule.target[pairs] - known
         counts = rule.squared[pairs] > 0
-        too_close = counts & ((left.min(axis=0) < LEVERAGE) | (alphas.min() < self._rounding()))
+        too_close = counts & ((left < LEVERAGE) | self._is_blurred(alphas)[:, None])
         out = target - (target - fitted) / np.where(counts & ~too_close, left, 1.0)
         if not counts.all():  # nothing leaves, and the two items may not even be connected
             first, second = rule.first[pairs[~counts]], rule.second[pairs[~counts]]
@@ -121,9 +121,13 @@ class StatementHoldouts:
             out[:, ~counts] = f[:, first] - f[:, second]
         return out + known, too_close
 
-    def _rounding(self) -> float:
-        """In the primal eigenvalues have absolute errors, which must be small beside alpha."""
-        return self._spectrum.rounding() if self._spectrum.cancels else 0.0
+    def _is_blurred(self, alphas: np.ndarray) -> np.ndarray:
+        """(a,) whether the absolute errors of primal eigenvalues exceed 1e-7 of some Λ + λ."""
+        spectrum = self._spectrum
+        if not spectrum.cancels:
+            return np.zeros(len(alphas), dtype=bool)
+        used = spectrum.eigenvalues[spectrum.eigenvalues > 0]
+        return used.min(initial=np.inf) + alphas < spectrum.rounding()
 
     def without(
         self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
@@ -135,7 +139,7 @@ class StatementHoldouts:
             return None
         factor = rule.alpha_factor_without(items) if rule.weighting.couples_items else 1.0
         scaled = np.asarray(alphas) * factor
-        if np.isnan(factor) or scaled.min() < self._rounding():
+        if np.isnan(factor) or self._is_blurred(scaled).any():
             return None
         normals, values = self._problem.matrix.constraints_without(items)
         rotated = spectrum.rotate(normals)

@@ -116,7 +116,8 @@ def column_moments(phi: sparse.csr_array, weight: np.ndarray) -> np.ndarray:
     """Σ d x and Σ d x² for each column of a CSR matrix, (2, n); O(nnz)."""
     arrays, n = (phi.data, phi.indices, phi.indptr), phi.shape[1]
     bounds = row_bounds(phi.indptr, n)
-    return _added(run([partial(_moments, arrays, low, high, weight, n) for low, high in bounds]))
+    parts = run([partial(_column_moments, arrays, low, high, weight, n) for low, high in bounds])
+    return _added(parts).T
 
 
 def _squares(rows: np.ndarray) -> np.ndarray:
@@ -135,15 +136,15 @@ def _added(parts: list[np.ndarray]) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _moments(X: Csr, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
-    """Σ d x and Σ d x² over some rows, (2, n)."""
+def _column_moments(X: Csr, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
+    """Σ d x and Σ d x² over some rows, (n, 2): both sums of a column lie side by side."""
     data, indices, indptr = X
-    total = np.zeros((2, n))
+    total = np.zeros((n, 2))
     for row in range(low, high):
         for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
             part = weight[row] * data[k]
-            total[0, uintp(indices[k])] += part
-            total[1, uintp(indices[k])] += part * data[k]
+            total[uintp(indices[k]), 0] += part
+            total[uintp(indices[k]), 1] += part * data[k]
     return total
 
 

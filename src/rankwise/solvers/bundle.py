@@ -38,9 +38,9 @@ from rankwise.solvers.solver import (
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
-FIRST_PLANES, MORE_PLANES = 10, 30
-"""The bundle method is slow if, by its rate over the first number of planes, it needs more than the
-second number to converge."""
+FIRST_PLANES, MORE_PLANES = 10, 45
+"""The bundle method is slow if it needs more than the second number of planes, or would need more
+at its rate over the last planes, as many as the first number."""
 HELP = 15
 """So many steps of help that do not halve the gap they prove are the last ones."""
 
@@ -212,6 +212,8 @@ class _Run:
         """Whether the last planes let expect that many more are needed."""
         if len(self.gaps) <= FIRST_PLANES or not self.enough > 0:
             return False
+        if len(self.gaps) >= MORE_PLANES:
+            return True
         done = np.log(self.gaps[-1 - FIRST_PLANES] / self.gaps[-1]) / FIRST_PLANES
         return bool(np.log(self.gaps[-1] / self.enough) > MORE_PLANES * done)
 
