@@ -6,15 +6,16 @@ import sys
 
 import benchmarks.speed
 
-HELPERS = {"harness", "text_like", "rank_svm_peers", "__main__"}
+HELPERS = {"harness", "sittings", "text_like", "rank_svm_peers", "__main__"}
+
+
+def benchmark_names() -> list[str]:
+    modules = pkgutil.iter_modules(benchmarks.speed.__path__)
+    return sorted(module.name for module in modules if module.name not in HELPERS)
 
 
 def main() -> None:
-    names = sys.argv[1:] or sorted(
-        module.name
-        for module in pkgutil.iter_modules(benchmarks.speed.__path__)
-        if module.name not in HELPERS
-    )
+    names = sys.argv[1:] or benchmark_names()
     sys.argv = sys.argv[:1]
     for name in names:
         print(f"\n=== {name}")

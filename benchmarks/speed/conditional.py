@@ -22,6 +22,7 @@ import scipy
 import scipy.linalg
 from threadpoolctl import threadpool_info
 
+from benchmarks.speed.harness import record
 from rankwise import ConditionalRanker
 from rankwise.spaces.edges import Edges
 
@@ -125,6 +126,7 @@ def report(name: str, measured, unit, limit: float | None = LIMIT) -> None:
         f"({ratios.min():.2f}-{ratios.max():.2f}){verdict}",
         flush=True,
     )
+    record("Conditional ranking", name, middle, float(np.median(measured)), limit)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,12 @@
-"""Ratios of timings: every round times all cases one after the other, under the same load."""
+"""Ratios of timings: every round times all cases one after the other, under the same load.
+
+Rows are printed, and also written to the file that the variable RANKWISE_BENCHMARK_ROWS names, if
+it is set: `benchmarks.speed.sittings` collects them over several runs.
+"""
 
 from __future__ import annotations
 
+import json
 import os
 import platform
 import time
@@ -40,6 +45,15 @@ def spread(values: np.ndarray, digits: int) -> str:
     return f"{median:.{digits}f} [{low:.{digits}f}, {high:.{digits}f}]"
 
 
+def record(table: str, row: str, ratio: float, seconds: float, limit: float | None = None) -> None:
+    """Write one row of a table for `benchmarks.speed.sittings`, if it asked for rows."""
+    path = os.environ.get("RANKWISE_BENCHMARK_ROWS")
+    if path:
+        entry = {"table": table, "row": row, "ratio": ratio, "seconds": seconds, "limit": limit}
+        with open(path, "a") as file:
+            file.write(json.dumps(entry) + "\n")
+
+
 def print_ratios(title: str, timed: dict[str, Callable], limits: dict[str, float], rounds=5):
     """Print a table in units of the first case, and whether the limits hold."""
     seconds = seconds_of(timed, rounds)
@@ -52,4 +66,6 @@ def print_ratios(title: str, timed: dict[str, Callable], limits: dict[str, float
             holds = np.median(ratio) <= limits[name]
             line += f"   limit {limits[name]:g}: {'holds' if holds else 'EXCEEDED'}"
         print(line)
+        ratios = float(np.median(ratio)), float(np.median(times))
+        record(f"{title}; unit: {unit}", name, *ratios, limits.get(name))
     return seconds

@@ -14,7 +14,7 @@ import numpy as np
 from scipy.stats import kendalltau
 from sklearn.metrics import ndcg_score, roc_auc_score
 
-from benchmarks.speed.harness import print_machine, seconds_of, spread
+from benchmarks.speed.harness import print_machine, record, seconds_of, spread
 from rankwise import metrics
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.supervision.preferences import Preferences
@@ -91,6 +91,9 @@ def main() -> None:
     for name, times in seconds.items():
         units = spread(times / seconds[UNIT], 2)
         print(f"{name:36}{spread(1e3 * times, 1):>28}{units:>24}")
+        ratio = float(np.median(times / seconds[UNIT]))
+        limit = LIMIT if name == "concordance" else None
+        record(f"{m:,} items; unit: {UNIT}", name, ratio, float(np.median(times)), limit)
     ratio = np.median(seconds["concordance"] / seconds[UNIT])
     verdict = "within" if ratio <= LIMIT else "BEYOND"
     print(f"\nconcordance: {ratio:.2f} units, {verdict} the limit of {LIMIT}")
