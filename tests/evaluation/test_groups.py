@@ -1,5 +1,7 @@
 """Groups of items that belong together always leave together, in every estimate."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
@@ -9,12 +11,14 @@ from rankwise import RLS, RankRLS, RankRLSCV, RankSVMCV
 from rankwise.evaluation import (
     compare,
     cross_val_auc,
+    learning_curve,
     leave_pair_out_interval,
     lpo_roc,
     nested_score,
     permutation_test,
     tournament,
 )
+from rankwise.exceptions import EstimateWarning
 
 RNG = np.random.default_rng(0)
 GROUPS = RNG.permutation(np.repeat(list("abcdefgh"), [1, 2, 3, 3, 4, 2, 1, 4]))
@@ -183,3 +187,23 @@ def test_nested_scores_and_comparisons_keep_groups_together():
     found = compare(models, data, sick, groups=who)
     assert found.differences[0].p_value > 0.05
     assert abs(found.score[0] - 0.5) < 0.35
+
+
+def test_a_learning_curve_grows_by_whole_groups():
+    data, sick, who = patients(2)
+    curve = learning_curve(
+        RankRLS(kernel="rbf", gamma=0.5, alpha=0.01), data, sick, groups=who, sizes=[8, 16]
+    )
+    assert curve.name == "training groups"
+    assert np.all(np.abs(curve.score - 0.5) < 0.35)
+
+
+def test_repeated_rows_are_pointed_out():
+    data, sick, who = patients(0)
+    data = np.repeat(data[::3], 3, axis=0)
+    with pytest.warns(EstimateWarning, match="60 of 60 rows of X occur more than once.*groups="):
+        cross_val_auc(RankRLS(), data, sick)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", EstimateWarning)
+        cross_val_auc(RankRLS(), data, sick, groups=who)
+        cross_val_auc(RankRLS(), np.sign(data), sick)

@@ -68,6 +68,9 @@ COLUMNS = {
     "target": ColumnOption("--target", "scores", TARGETS, "y", Columns.without_missing),
     "query": ColumnOption("--query", "queries", QUERIES, "qid", Columns.labels),
     "name": ColumnOption("--id", "item names", NAMES, "names", Columns.text),
+    "groups": ColumnOption(
+        "--groups", "groups that are held out together", (), "groups", Columns.labels
+    ),
 }
 
 

@@ -28,7 +28,7 @@ from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics import concordance
 from rankwise.model_selection.choosing import largest_of_best
-from rankwise.model_selection.folds import RandomState, Splits
+from rankwise.model_selection.folds import RandomState, Splits, group_labels, kept_together
 from rankwise.model_selection.scoring import folds_of, score_grid
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
@@ -176,6 +176,7 @@ def learning_curve(
     sizes: Sequence[int] | Sequence[float] | None = None,
     folds: int = 5,
     repeats: int = 1,
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> Curve:
     """Held-out concordance after training on more and more items (with qid: on whole queries).
@@ -183,20 +184,24 @@ def learning_curve(
     Each fold is judged by models trained on growing random parts of the other folds, and this is
     repeated `repeats` times; the error bars are standard errors over folds. `sizes` are numbers of
     items (queries), or, if they are floats up to 1, shares of the items that a fold leaves. An
-    estimator that chooses its alpha does so in each part. Costs folds · repeats · sizes fits.
+    estimator that chooses its alpha does so in each part. Items of one group always leave together,
+    and parts grow by whole groups, which `sizes` then count. Costs folds · repeats · sizes fits.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
     by_query = len(queries) > 1
     rng = check_random_state(0 if random_state is None else random_state)
-    model = RefittedScores(est, X, y, several(queries))
-    n_folds = _count(folds, len(queries) if by_query else len(y))
+    together = group_labels(groups, len(y))
+    model = RefittedScores(est, X, y, several(queries), together)
+    kept = kept_together(queries, together)
+    parts = Queries.from_labels(np.arange(len(y)) if kept is None else kept, len(y))
+    n_folds = _count(folds, len(parts))
     rounds = [
         split
         for _ in range(repeats)
-        for split in refitting_folds(n_folds, y, queries, rng.randint(2**31 - 1)).splits
+        for split in refitting_folds(n_folds, y, queries, rng.randint(2**31 - 1), together).splits
     ]
-    blocks = list(queries) if by_query else list(np.arange(len(y))[:, None])
+    blocks = list(parts)
     smallest = min(len(_staying(blocks, held)) for held, _ in rounds)
     counts = _sizes(sizes, smallest)
     values = np.full((2, len(rounds), len(counts)), np.nan)
@@ -210,6 +215,8 @@ def learning_curve(
     training, score = np.nanmean(values[1], axis=0), np.nanmean(values[0], axis=0)
     error = np.nanstd(values[0], axis=0, ddof=1) / np.sqrt(judged)
     name = "training queries" if by_query else "training items"
+    if together is not None:
+        name = "training groups"
     return Curve(name, np.array(counts), score, error, training, _growth(counts))
 
 

@@ -77,7 +77,8 @@ class HingeRanker(RiskRanker):
 
     def _scores(self, represented: Matrix) -> np.ndarray:
         """Products in double precision, on all cores, without a copy of a linear model's X."""
-        if not hasattr(self, "coef_"):
+        as_it_is = isinstance(represented, np.ndarray) and represented.dtype == np.float64
+        if as_it_is or not hasattr(self, "coef_"):
             return super()._scores(represented)
         products = Products(represented)
         if self.coef_.ndim == 1:

@@ -23,6 +23,8 @@ from rankwise.supervision.queries import Queries, check_scored_queries
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_items, check_scores, check_weights
 
+LINEAR = Kernel("linear")
+
 
 @dataclass(eq=False, repr=False, kw_only=True)
 class KernelArguments:
@@ -96,6 +98,8 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
     def predict(self, X):
         """Scores of the items X, (n,) or (n, k); higher is better."""
         check_is_fitted(self)
+        if hasattr(self, "coef_"):
+            return self._scores(check_items(self, X, reset=False, dtype=self.precisions(LINEAR)))
         representation = self.representation
         X = check_items(self, X, reset=False, dtype=self.precisions(representation.kernel))
         return self._scores(representation.of(X))

@@ -60,7 +60,14 @@ class NystromMap:
     def fit_basis(self, rows: Matrix) -> NystromMap:
         """Compute the map from the rows of its basis items; other items are embedded later."""
         self.X_basis = None if self.kernel.is_precomputed else rows
-        self._factorise(self.kernel.between(rows, self.basis_index, self.X_basis))
+        # In the order of their rows, so that even rounding errors do not depend on another order.
+        order = np.argsort(self.basis_index)
+        X_basis = None if self.X_basis is None else self.X_basis[order]
+        K_RR = np.empty((len(order), len(order)))
+        K_RR[np.ix_(order, order)] = self.kernel.between(
+            rows[order], self.basis_index[order], X_basis
+        )
+        self._factorise(K_RR)
         return self
 
     def embed_training_items(self, X: Matrix) -> NystromMap:

@@ -15,6 +15,7 @@ from rankwise.evaluation.intervals import bootstrap_interval
 from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.uncertainty import jackknife
+from rankwise.model_selection.folds import group_labels, kept_together
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.ranking_data import Items
@@ -146,8 +147,10 @@ def judge_recipe(recipe: Recipe, items: Items, folds: int) -> Judgement:
         raise ValueError("nested cross-validation judges scores, not preferences.")
     y, queries = checked_scores(items.y, items.qid)
     several = len(queries) > 1
-    folds = min(folds, len(queries) if several else len(y))
-    parts = list(refitting_folds(folds, y, queries, recipe.seed).splits)
+    groups = group_labels(items.groups, len(y))
+    kept = kept_together(queries, groups)
+    folds = min(folds, len(y) if kept is None else int(kept.max()) + 1)
+    parts = list(refitting_folds(folds, y, queries, recipe.seed, groups).splits)
     scores, fold_of_item = np.zeros(len(y)), np.zeros(len(y), dtype=int)
     for number, (held_out, test) in track(enumerate(parts), len(parts), "outer folds"):
         staying = np.setdiff1d(np.arange(len(y)), held_out)

@@ -27,6 +27,7 @@ class Items:
     features: list[str] = field(default_factory=list)
     source: str = "data"
     preferences: Preferences | None = None
+    groups: Any = None
 
     def __post_init__(self) -> None:
         self.named = self.names is not None
@@ -52,7 +53,7 @@ class Items:
     def take(self, index: np.ndarray) -> Items:
         """The items at these row numbers, without preferences."""
         taken: dict[str, Any] = {"preferences": None}
-        for name in ("X", "y", "qid", "names"):
+        for name in ("X", "y", "qid", "names", "groups"):
             value = getattr(self, name)
             taken[name] = None if value is None else value[index]
         return replace(self, **taken)
@@ -83,6 +84,8 @@ class Items:
         parts = [counted(len(self), "item"), counted(self.X.shape[1], "feature")]
         if self.qid is not None:
             parts.append(counted(len(self.queries), "query", "queries"))
+        if self.groups is not None:
+            parts.append(counted(len(np.unique(np.asarray(self.groups, dtype=str))), "group"))
         if self.preferences is not None:
             parts.append(counted(len(self.preferences), "preference"))
         elif self.y is not None:

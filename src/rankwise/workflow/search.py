@@ -20,7 +20,7 @@ from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
-from rankwise.model_selection.folds import Folds
+from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.numerics.import_paths import imported
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
@@ -130,7 +130,8 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     cv = _folds(recipe, items, recipe.method.default_folds)
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
     search = imported(recipe.method.own_search)
-    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision)
+    labels = {} if items.groups is None else {"groups": items.groups}
+    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision, **labels)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
     by = getattr(model, "cv_", None) if isinstance(cv, str) else None
@@ -140,6 +141,7 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by MPRankCV: every pair left out in closed form, for the squared loss only."""
+    _refuse_groups(recipe, items)
     if options["norm"] != 2 or recipe.cv != "auto":
         return by_refitting(recipe, options, items)
     Cs = None if recipe.alpha == "auto" else 1 / recipe.candidates(())
@@ -152,6 +154,7 @@ def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by folds, with one fit per fold and candidate."""
+    _refuse_groups(recipe, items)
     scale = _deviation_within_queries(items) if options["norm"] == 1 else 1.0
     cv = _folds(recipe, items, REFITTED_FOLDS)
     estimator = recipe.method.estimator(**options)
@@ -175,6 +178,14 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     return Fit(model, SearchPath("alpha", *scores, chosen, by))
 
 
+def _refuse_groups(recipe: Recipe, items: Items) -> None:
+    if items.groups is not None:
+        raise ValueError(
+            f"{recipe.learner} cannot hold groups out together: --groups is for rank-rls, rank-svm "
+            "and rank-boost."
+        )
+
+
 def _deviation_within_queries(items: Items) -> float:
     queries = items.queries
     centred = items.y - (np.bincount(queries.codes, items.y) / queries.sizes)[queries.codes]
@@ -186,7 +197,8 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     y, queries = checked_scores(items.y, items.qid)
     cv = _folds(recipe, items, REFITTED_FOLDS)
     build, units = recipe.method.build, []
-    for held_out, test in refitting_folds(cv, y, queries, recipe.seed).splits:
+    groups = group_labels(items.groups, len(items))
+    for held_out, test in refitting_folds(cv, y, queries, recipe.seed, groups).splits:
         train = np.setdiff1d(np.arange(len(y)), held_out)
         model = build(MOST_ROUNDS, options)
         model.fit(items.X[train], y[train], qid=None if items.qid is None else queries.codes[train])
@@ -238,8 +250,12 @@ def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:
     """The cv of the recipe, or the default: with few queries (or items) fewer folds than that."""
     if recipe.cv != "auto" or isinstance(default, str):
         return default if recipe.cv == "auto" else recipe.cv
-    several = len(items.queries) > 1
-    return max(2, min(default, len(items.queries) if several else len(items) // 2))
+    available = len(items.queries) if len(items.queries) > 1 else len(items) // 2
+    if items.groups is not None:
+        groups = group_labels(items.groups, len(items))
+        kept = kept_together(items.queries, groups)
+        available = 1 if kept is None else int(kept.max()) + 1
+    return max(2, min(default, available))
 
 
 def _held_out_in_words(cv: str | int, items: Items) -> str:

@@ -1,0 +1,55 @@
+"""--groups: samples of a patient are held out together, and the column is no feature."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from tests.cli_files import run
+
+
+@pytest.fixture(scope="module")
+def samples(tmp_path_factory):
+    """20 patients with 3 almost equal samples each, and no signal."""
+    rng = np.random.default_rng(0)
+    who = np.repeat(np.arange(20), 3)
+    sick = rng.permutation(np.arange(20) % 2)[who]
+    X = rng.normal(size=(20, 6))[who] + 0.02 * rng.normal(size=(60, 6))
+    table = pd.DataFrame(X, columns=list("abcdef"))
+    table["patient"], table["score"] = [f"p{i}" for i in who], sick
+    path = tmp_path_factory.mktemp("groups") / "samples.csv"
+    table.to_csv(path, index=False)
+    return path
+
+
+WORDS = ("--kernel", "rbf", "--gamma", "0.5", "--alpha", "0.01,1,100")
+
+
+@pytest.mark.parametrize("learner", ["rank-rls", "rank-svm"])
+def test_crossval_is_not_deceived(samples, learner):
+    def held_out(*more):
+        words = ("crossval", samples, "--learner", learner, *WORDS, "--json", *more)
+        path = json.loads(run(*words).stdout)["learners"][0]["path"]
+        return max(path["score"])
+
+    assert held_out("--ignore", "patient") > 0.95
+    assert held_out("--groups", "patient") < 0.85
+
+
+def test_train_and_predict_know_the_column(samples, tmp_path):
+    model = tmp_path / "model.rw"
+    said = run("train", samples, *WORDS, "--groups", "patient", "-o", model).stderr
+    assert "20 groups" in said
+    assert len(run("predict", model, samples).stdout.split()) >= 60
+
+
+def test_nested_folds_keep_groups(samples):
+    words = ("--learner", "rank-boost", "--groups", "patient", "--nested", "3", "--json")
+    found = json.loads(run("crossval", samples, *words).stdout)
+    assert found["learners"][0]["nested"] is not None
+
+
+def test_learners_without_groups_say_so(samples):
+    result = run("crossval", samples, "--learner", "svrank", "--groups", "patient", code=2)
+    assert "--groups is for rank-rls" in result.stderr
