@@ -121,9 +121,9 @@ class Folds:
         return few
 
     def _refuse_empty_training(self) -> None:
-        if self.kind == "leave-query-out" and self._groups_join_queries():
-            if any(len(held) == self.queries.n_items for held, _ in self.splits):
-                raise ValueError(GROUPS_JOIN_QUERIES)
+        joined = self.kind == "leave-query-out" and self._groups_join_queries()
+        if joined and any(len(held) == self.queries.n_items for held, _ in self.splits):
+            raise ValueError(GROUPS_JOIN_QUERIES)
         if self.kind == "leave-group-out" and self.groups is not None and len(self.groups) < 2:
             raise ValueError(
                 "all items are of one group: holding it out leaves nothing to train on."
