@@ -118,7 +118,8 @@ def test_demo(tmp_path, terminal):
 @pytest.mark.parametrize(
     "command", ["train", "predict", "evaluate", "crossval", "explain", "report"]
 )
-def test_errors(folder, command, word):
+def test_errors(folder, command, word, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
     model = [] if command in ("train", "crossval") else [folder / "\x1b]0;m.rw"]
     output = ["-o", folder / "out"] if command in ("train", "report") else []
     call(command, *model, word, *output, code=2)

@@ -103,10 +103,12 @@ def test_every_pair_and_item_equals_a_plain_refit(
 @pytest.mark.parametrize("loss", LOSSES)
 @pytest.mark.parametrize("query_weight", ["pairs", "size", "queries"])
 @pytest.mark.parametrize(
-    "sizes", [[6, 5], [7, 1, 1], [3, 4, 5], [9, 2, 1, 1], [1] * 12, [60, 50, 9]]
+    "sizes",
+    [[6, 5], [7, 1, 1], [3, 4, 5], [9, 2, 1, 1], [1] * 12, [60, 50, 9]]
+    + [[12, 9, 8, 8, 3, 3, 3, 2, 2, 1, 1], [3, 3, 3] + [2] * 70 + [1]],
 )
 def test_judged_pairs_are_those_of_the_predictions(loss, query_weight, sizes, refits):
-    """Classes that are solved by loops, by LAPACK, and classes that leave nothing behind."""
+    """Classes that are solved in batches, by loops, by LAPACK, and that leave nothing behind."""
     rng = np.random.default_rng(len(sizes))
     y = rng.permutation(np.repeat(np.arange(len(sizes)), sizes)).astype(float)
     X = rng.normal(size=(len(y), 3))

@@ -94,8 +94,14 @@ def test_models_written_before_answer_the_same(name, expected):
     items = _inputs(expected, name)
     for call, values in expected["models"][name]["answers"].items():
         model = rw.load(io.BytesIO(FILES[name]))
-        found = CALLS[call](model, items)
-        np.testing.assert_allclose(found, values, rtol=1e-12, atol=1e-12, err_msg=call)
+        found, tolerance = CALLS[call](model, items), 1e-12
+        if call == "path" and hasattr(model, "dual_coef_"):
+            # With a singular kernel only the predictions of a path are determined.
+            K = model.representation.of(*items)
+            found, values, tolerance = K @ found.T, K @ np.array(values).T, 1e-9
+        if call == "more" and hasattr(model, "dual_coef_"):
+            tolerance = 1e-5  # a stream with a kernel stops at its own tol
+        np.testing.assert_allclose(found, values, rtol=tolerance, atol=tolerance, err_msg=call)
 
 
 def test_a_pipeline_of_the_first_version_stays_readable():

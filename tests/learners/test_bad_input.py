@@ -99,7 +99,7 @@ def test_grids_of_alphas(alpha):
         ("loss", None, "'magnitude'"),
         ("ties", "maybe", "'keep', 'drop'"),
         ("query_weight", "items", "'pairs', 'size', 'queries'"),
-        ("solver", "lbfgs", "'auto', 'spectral', 'cg'"),
+        ("solver", "lbfgs", "'auto', 'cholesky', 'spectral', 'cg'"),
         ("kernel", "rbg", "rbf"),
         ("kernel", None, "rbf"),
         ("kernel", ["rbf"], "rbf"),

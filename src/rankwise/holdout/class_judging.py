@@ -1,4 +1,4 @@
-"""Compiled leave-pair-out over all pairs of items of different tie classes, judged at once.
+"""Compiled leave-pair-out over the pairs of items of two tie classes, judged at once.
 
 Class a loses an item first: one system of its t_a rows, for all columns. Each other class b then
 needs one system of its t_b rows, and each pair of items O(1). In all O(m² t) operations, t being
@@ -93,38 +93,6 @@ class TwoClasses(NamedTuple):
     effect_a: np.ndarray
     effect_b: np.ndarray
     effect_e: np.ndarray
-
-
-@njit(cache=True, nogil=True)
-def judge_classes(
-    base: ClassBase,
-    lost: float,
-    which: tuple[np.ndarray, np.ndarray],
-    low: int,
-    high: int,
-    judging: Judging,
-) -> None:
-    """Judge the classes order[low:high] against all later classes of `order`.
-
-    Every item that leaves weighs `lost`. `which` is the order, larger classes first, and a matrix
-    that says which pairs of classes are wanted; a matrix without rows wants all of them.
-    """
-    order, wanted = which
-    starts = base.class_starts
-    for position in range(low, high):
-        a = order[position]
-        others = order[position + 1 :]
-        if len(wanted) > 0:
-            others = others[wanted[a][others]]
-        if len(others) == 0:
-            continue
-        if starts[a + 1] - starts[a] == 1:
-            judge_items(base, lost, a, others, judging)
-        else:
-            of_a = first_class(base, lost, a)
-            room = workspace(base, others, of_a.last - of_a.first)
-            for b in others:
-                judge_two_classes(base, lost, of_a, b, room, judging)
 
 
 @njit(cache=True, nogil=True)

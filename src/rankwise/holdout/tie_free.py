@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rankwise.holdout.class_judging import Judging, judge_classes, judge_rows, two_whole_classes
+from rankwise.holdout.class_batches import judge_classes
+from rankwise.holdout.class_judging import Judging, judge_rows, two_whole_classes
 from rankwise.holdout.class_predictions import (
     BasisPart,
     KernelPart,
