@@ -107,7 +107,7 @@ class MPRankCV(MagnitudeSupervision):
 
     def _choose_by_folds(self, groups, problem: QuadraticProblem) -> None:
         scoring = "mean_squared_difference" if self.scoring is None else self.scoring
-        told = self._supervision
+        told = self._items_seen()
         folds = Folds(self.cv, told.queries, told.Y, groups, self.random_state, np.inf)
         if folds.is_leave_pair_out:
             raise ValueError(
