@@ -203,8 +203,7 @@ def learning_curve(
     qid: ArrayLike | None = None,
     *,
     sizes: Sequence[int] | Sequence[float] | None = None,
-    folds: int = 5,
-    repeats: int = 1,
+    folds: int | tuple[int, int] = 5,
     groups: ArrayLike | None = None,
     scoring: Scoring = None,
     random_state: RandomState = None,
@@ -212,7 +211,7 @@ def learning_curve(
     """Held-out score after training on more and more items (with qid: on whole queries).
 
     Each fold is judged by models trained on growing random parts of the other folds, and this is
-    repeated `repeats` times; the error bars are standard errors over folds. `sizes` are numbers of
+    repeated if `folds` is (folds, repeats); the error bars are standard errors over folds. `sizes` are numbers of
     items (queries), or, if they are floats up to 1, shares of the items that a fold leaves. An
     estimator that chooses its alpha does so in each part. Items of one group always leave together,
     and parts grow by whole groups, which `sizes` then count. The score is the concordance, or the
@@ -226,6 +225,7 @@ def learning_curve(
     model = RefittedScores(est, X, y, several(queries), together)
     kept = kept_together(queries, together)
     parts = Queries.from_labels(np.arange(len(y)) if kept is None else kept, len(y))
+    folds, repeats = folds if isinstance(folds, tuple) else (folds, 1)
     n_folds = _count(folds, len(parts))
     rounds = [
         split
