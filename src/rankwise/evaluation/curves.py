@@ -211,11 +211,11 @@ def learning_curve(
     """Held-out score after training on more and more items (with qid: on whole queries).
 
     Each fold is judged by models trained on growing random parts of the other folds, and this is
-    repeated if `folds` is (folds, repeats); the error bars are standard errors over folds. `sizes` are numbers of
-    items (queries), or, if they are floats up to 1, shares of the items that a fold leaves. An
-    estimator that chooses its alpha does so in each part. Items of one group always leave together,
-    and parts grow by whole groups, which `sizes` then count. The score is the concordance, or the
-    measure `scoring` as in `regularisation_curve`. Costs folds · repeats · sizes fits.
+    repeated if `folds` is (folds, repeats); the error bars are standard errors over folds. `sizes`
+    are numbers of items (queries), or, if they are floats up to 1, shares of the items that a fold
+    leaves. An estimator that chooses its alpha does so in each part. Items of one group always
+    leave together, and parts grow by whole groups, which `sizes` then count. The score is the
+    concordance, or the measure `scoring` as in `regularisation_curve`. Costs folds · repeats · sizes fits.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
