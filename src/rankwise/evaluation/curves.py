@@ -215,7 +215,8 @@ def learning_curve(
     are numbers of items (queries), or, if they are floats up to 1, shares of the items that a fold
     leaves. An estimator that chooses its alpha does so in each part. Items of one group always
     leave together, and parts grow by whole groups, which `sizes` then count. The score is the
-    concordance, or the measure `scoring` as in `regularisation_curve`. Costs folds · repeats · sizes fits.
+    concordance, or the measure `scoring` as in `regularisation_curve`. Costs one fit for each fold,
+    repeat and size.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
