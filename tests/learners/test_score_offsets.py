@@ -5,6 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import RankRLS
+from rankwise.losses.pair_losses import MagnitudeLoss
 from tests.problems import scored
 from tests.reference_precise import exact_scores
 
@@ -54,3 +55,8 @@ def test_shifted_scores_are_exact():
     assert_allclose(told.shifted[:, 0], expected, rtol=0, atol=0)
     wide = scored([1e16, 1.0, 2.0])
     assert wide.shifted is wide.Y
+
+
+def test_hold_outs_on_a_large_level_have_a_rule():
+    """Without one they would all be refits."""
+    assert MagnitudeLoss(keep_ties=False).holdout_rule(scored(1000 + 1e-6 * STEPS)) is not None

@@ -114,3 +114,83 @@ def test_ordinary_data_at_alphas_that_people_use():
             rest = np.delete(np.arange(120), i)
             again = type(model)(model.alpha, kernel="rbf", gamma=0.5).fit(X[rest], y[rest])
             assert_allclose(again.predict(X[[i]])[0], single[i], atol=1e-7 * np.ptp(single))
+
+
+def exact_leave_one_out(X, y, alpha, **options):
+    m, qid = len(X), options.pop("qid", None)
+    out = []
+    for i in range(m):
+        rest = np.delete(np.arange(m), i)
+        told = None if qid is None else qid[rest]
+        out += [*exact_scores(X[rest], y[rest], X[[i]], alpha, qid=told, **options)]
+    return np.array(out)
+
+
+@pytest.mark.parametrize("gamma", [0.02, 0.05, 0.1, 0.2])
+@pytest.mark.parametrize("share", [1e-4, 1e-7])
+def test_eigenvalues_that_jump_over_the_rounding_errors_are_not_zero(gamma, share):
+    """On a line each eigenvalue may be 100 times smaller than the one before, which is no gap."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.normal(size=(17, 1)), axis=0)
+    y = rng.normal(size=17)
+    alpha = sized("magnitude", kernel_matrix(X, X, "rbf", gamma), share)
+    model = RankRLS(alpha, kernel="rbf", gamma=gamma, solver="spectral").fit(X, y)
+    exact = exact_leave_one_out(X, y, alpha, kernel="rbf", gamma=gamma)
+    error = np.abs(model.leave_one_out() - exact).max() / np.abs(exact).max()
+    assert error < max(1e-8, 1e-13 / share)
+
+
+@pytest.mark.parametrize("loss", ["unit", "magnitude"])
+@pytest.mark.parametrize("share", [1e-13, 1e-11])
+def test_leave_one_out_next_to_clones(loss, share):
+    """Items that are fitted exactly have residuals that drown in the null space of the clones."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(16, 3))
+    X[1] = X[0]
+    y = np.round(rng.normal(size=16), 1)
+    alpha = sized(loss, kernel_matrix(X, X, "poly", 0.5), share)
+    options = {"kernel": "poly", "gamma": 0.5, "loss": loss, "ties": "drop"}
+    model = RankRLS(alpha, **options).fit(X, y)
+    exact = exact_leave_one_out(X, y, alpha, **options)
+    assert_allclose(model.leave_one_out(), exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-9])
+@pytest.mark.parametrize("solver", ["auto", "spectral", "cholesky"])
+def test_scores_that_hang_on_rounding_are_refused(unit, solver):
+    """A relative loss of small scores: alpha is far below the rounding errors of its kernel."""
+    rng = np.random.default_rng(0)
+    X = np.sort(rng.normal(size=(16, 1)), axis=0)
+    y = unit * np.round(rng.normal(size=16), 2)
+    model = RankRLS(1e-4, loss="relative", kernel="rbf", gamma=0.5, solver=solver)
+    with pytest.raises(ValueError, match=r"alpha=0.0001 is so small .* multiply y by a constant"):
+        model.fit(X, y)
+    RankRLS(1e-4, loss="relative", kernel="rbf", gamma=0.5).fit(X, y / unit)
+
+
+@pytest.mark.parametrize("share", [1e-20, 1e-12, 1e-8, 1e-6])
+def test_features_in_which_the_other_queries_do_not_vary(share):
+    """The other queries then leave 1/alpha of a direction open, next to which digits are lost."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(7, 4)), np.round(rng.normal(size=7), 2)
+    qid = np.array([0, 0, 0, 0, 1, 1, 2])
+    options = {"kernel": "linear", "gamma": 1.0, "loss": "relative", "qid": qid}
+    alpha = share * np.linalg.norm(X) ** 2 / np.diff(np.unique(y)).min() ** 2
+    model = RankRLS(alpha, loss="relative").fit(X, y, qid=qid)
+    exact = exact_leave_one_out(X, y, alpha, **options)
+    assert_allclose(model.leave_one_out(), exact, rtol=0, atol=1e-6 * np.abs(exact).max())
+
+
+@pytest.mark.parametrize("offset", [1e5, 1e7])
+@pytest.mark.parametrize("cost", [{}, {"loss": "unit"}, {"ties": "drop"}])
+def test_more_features_than_items_far_from_the_origin(offset, cost):
+    """X Xᵀ would lose what the items differ in: 1e-3 of the scores at an offset of 1e6."""
+    rng = np.random.default_rng(0)
+    X, y = offset + rng.normal(size=(8, 11)), np.round(rng.normal(size=8), 1)
+    model = RankRLS(1e-4, **cost).fit(X, y)
+    options = {"kernel": "linear", "gamma": 1.0, **cost}
+    exact = exact_scores(X, y, X, 1e-4, **options)
+    assert_allclose(model.predict(X), exact, rtol=0, atol=1e-8 * np.abs(exact).max())
+    exact = exact_scores(X[3:], y[3:], X[:3], 1e-4, **options)
+    again = RankRLS(1e-4, **cost).fit(X[3:], y[3:]).predict(X[:3])
+    assert_allclose(again, exact, rtol=0, atol=1e-8 * np.abs(exact).max())

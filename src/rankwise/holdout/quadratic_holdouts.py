@@ -31,9 +31,13 @@ from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
 from rankwise.solvers.cholesky import NormalEquations
-from rankwise.solvers.spectral import PrimalSpectrum, Resolvent, SpectralSolver, Spectrum
+from rankwise.solvers.resolvent import Resolvent
+from rankwise.solvers.spectral import PrimalSpectrum, SpectralSolver, Spectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.supervision.supervision import Supervision
+
+SHARP = 100.0
+"""Below this multiple of the rounding of its spectrum, a posterior of features is not trusted."""
 
 
 class QuadraticHoldouts(HeldOut):
@@ -100,10 +104,13 @@ class QuadraticHoldouts(HeldOut):
             return self._leave_rows_out(items, items, alphas)
         if len(closure) == self.n_items:
             return self._refit(items, alphas)
-        if self.blurs_posteriors(min(alphas)):
-            return self._refit(items, alphas)
-        inside = np.searchsorted(closure, items)
-        return np.stack([self.posterior(closure, a).without(inside, [1.0])[0] for a in alphas])
+        inside, out = np.searchsorted(closure, items), []
+        for alpha in alphas:
+            posterior = self.sharp_posterior(closure, alpha)
+            if posterior is None:
+                return self._refit(items, alphas)
+            out.append(posterior.without(inside, [1.0])[0])
+        return np.stack(out)
 
     def _without_statements_of(
         self, items: np.ndarray, alphas: Alphas, closed: bool
@@ -297,43 +304,60 @@ class QuadraticHoldouts(HeldOut):
         compiled = [items for items, fit in zip(groups, fits) if fit]
         return compiled, [items for items, fit in zip(groups, fits) if not fit]
 
-    def blurs_posteriors(self, alpha: float) -> bool:
-        """Whether a covariance over alpha would lose digits, as it does with a kernel matrix."""
-        return isinstance(self.matrix, Gram) and alpha < self.spectrum.rounding()
-
     def posterior(self, items: np.ndarray, alpha: float) -> QuadraticHoldouts:
         """The problem of `items`, whole blocks, given all others; it is to be solved at λ = 1."""
+        return self._posterior(items, alpha)[0]
+
+    def sharp_posterior(self, items: np.ndarray, alpha: float) -> QuadraticHoldouts | None:
+        """The same; None if it has lost digits, so that hold-outs of these items need refits.
+
+        A covariance over alpha does lose them with a kernel matrix. With features it does if the
+        items vary in a direction in which no other item does: the others leave 1/alpha of it open.
+        """
+        if isinstance(self.matrix, Gram) and alpha < self.spectrum.rounding():
+            return None
+        posterior, is_sharp = self._posterior(items, alpha)
+        return posterior if is_sharp else None
+
+    def _posterior(self, items: np.ndarray, alpha: float) -> tuple[QuadraticHoldouts, bool]:
         rows = self.quadratic.laplacian.rows_of(items)
         matrix: ItemMatrix
         if isinstance(self.matrix, Gram):
             matrix, mean = self._posterior_gram(self.matrix.K, items, rows, alpha)
+            is_sharp = True
         else:
             assert isinstance(self.matrix, Features)
-            matrix, mean = self._posterior_map(self.matrix, items, rows, alpha)
-        return QuadraticHoldouts(matrix, self.supervision.take(items), self.loss, mean)
+            matrix, mean, is_sharp = self._posterior_map(self.matrix, items, rows, alpha)
+        return QuadraticHoldouts(matrix, self.supervision.take(items), self.loss, mean), is_sharp
 
     def _posterior_map(
         self, given: Features, items: np.ndarray, rows: np.ndarray, alpha: float
-    ) -> tuple[Features, np.ndarray]:
-        """P_T C⁻ᵀ with C Cᵀ = Λ + λ − B_TᵀB_T, the normal equations without the block T."""
+    ) -> tuple[Features, np.ndarray, bool]:
+        """P_T C⁻ᵀ with C Cᵀ = Λ + λ − B_TᵀB_T, the normal equations without the block T.
+
+        If the difference has lost its digits, these equations are summed anew over the other items.
+        """
         spectrum = self.spectrum
         solve: Callable[[np.ndarray], np.ndarray]
-        if alpha < spectrum.rounding():
-            rest = self.spectrum_without(items, given)
-            assert isinstance(rest, PrimalSpectrum)
-            root = np.sqrt(rest.eigenvalues + alpha)[:, None]
-            half, P = rest.moments / root, np.asarray(given.F[items] @ rest.V)
-            spectrum, solve = rest, lambda Y: Y / root
-        else:
-            P, B = spectrum.P[items], spectrum.B[rows]
-            C = np.linalg.cholesky(np.diag(spectrum.eigenvalues + alpha) - B.T @ B)
+        P, B, is_sharp = spectrum.P[items], spectrum.B[rows], True
+        least = SHARP * spectrum.rounding()
+        C = _factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
+        if C is not None:
             half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
             solve = partial(np.linalg.solve, C)
+        else:
+            noise = np.count_nonzero(spectrum.noise)
+            spectrum = self.spectrum_without(items, given)
+            assert isinstance(spectrum, PrimalSpectrum)
+            is_sharp = bool(spectrum.eigenvalues[noise:].min(initial=np.inf) + alpha >= least)
+            root = np.sqrt(spectrum.eigenvalues + alpha)[:, None]
+            half, P = spectrum.moments / root, np.asarray(given.F[items] @ spectrum.V)
+            solve = partial(np.multiply, 1.0 / root)
         F = solve(P.T).T
         removal = given.removal
         if removal is not None:
             removal = removal.within(items, lambda N: solve(_rotated(spectrum, N)), half)
-        return Features(F, removal), F @ half + self.offset_of(items)
+        return Features(F, removal), F @ half + self.offset_of(items), is_sharp
 
     def _posterior_gram(
         self, K: np.ndarray, items: np.ndarray, rows: np.ndarray, alpha: float
@@ -345,6 +369,16 @@ class QuadraticHoldouts(HeldOut):
         W, G = (P * D) @ B.T, (B * D) @ B.T
         covariance = K[np.ix_(items, items)] - (P * D) @ P.T + W @ np.linalg.solve(G, W.T)
         return Gram((covariance + covariance.T) / (2 * alpha)), self.without(items, [alpha])[0]
+
+
+def _factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | None:
+    """The Cholesky factor of A, None if one of the `used` pivots is below `least`."""
+    try:
+        C = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(C)[used] ** 2
+    return C if pivots.min(initial=np.inf) >= least else None
 
 
 def _rotated(spectrum: Spectrum, normals: np.ndarray) -> np.ndarray:

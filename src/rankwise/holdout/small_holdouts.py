@@ -103,12 +103,14 @@ class SmallHoldouts:
         removal = self._problem.matrix.removal
         if removal is not None and removal.recompute is not None:
             spanning |= self._problem.matrix.in_basis[held].any(axis=1)
-        if self._problem.blurs_posteriors(alpha):
-            spanning[:] = True
         for query in np.unique(codes[~spanning, 0]):
             chosen = np.flatnonzero((codes[:, 0] == query) & ~spanning)
             items = np.sort(queries.members(query))
-            part = SmallHoldouts(self._problem.posterior(items, alpha), [1.0])
+            posterior = self._problem.sharp_posterior(items, alpha)
+            if posterior is None:
+                spanning[chosen] = True
+                continue
+            part = SmallHoldouts(posterior, [1.0])
             out[chosen] = part.leave_out(np.searchsorted(items, held[chosen]))[0]
         return np.flatnonzero(spanning)
 
@@ -149,7 +151,11 @@ class SmallHoldouts:
             whole = Judged(np.empty(supervision.Y.shape), np.empty(supervision.Y.shape))
             for members in supervision.queries:
                 items = np.sort(members)
-                part = SmallHoldouts(problem.posterior(items, alpha), [1.0]).judge_pairs()
+                posterior = problem.sharp_posterior(items, alpha)
+                if posterior is None:
+                    several = self._judge_predictions(supervision, np.array([alpha]))
+                    return Judged(several.counted[0], several.right[0])
+                part = SmallHoldouts(posterior, [1.0]).judge_pairs()
                 whole.counted[items], whole.right[items] = part.counted[0], part.right[0]
             return whole
         judged = None

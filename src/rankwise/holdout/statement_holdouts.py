@@ -23,7 +23,8 @@ from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.quadratic_loss import by_kind
 from rankwise.numerics.progress import track
-from rankwise.solvers.spectral import DualSpectrum, Resolvent
+from rankwise.solvers.resolvent import Resolvent
+from rankwise.solvers.spectral import DualSpectrum
 
 if TYPE_CHECKING:
     from rankwise.holdout.protocol import Alphas
@@ -72,7 +73,10 @@ class StatementHoldouts:
         out, query = np.empty(len(rule.first)), queries.codes[rule.first]
         for pairs in by_kind(query):
             items = np.sort(queries.members(query[pairs[0]]))
-            posterior = self._problem.posterior(items, alpha)
+            posterior = self._problem.sharp_posterior(items, alpha)
+            if posterior is None:
+                out[pairs] = [self._refit_without(pair, [alpha])[0] for pair in pairs]
+                continue
             assert isinstance(posterior.rule, ComparedPairs)
             part = StatementHoldouts(posterior, posterior.rule)
             out[pairs] = part._leave_each_pair_out(np.ones(1))[0]  # in the same order of pairs
@@ -97,10 +101,15 @@ class StatementHoldouts:
                 out[:, pairs], lost[:, pairs] = self._leave_rows_out(pairs, scaled)
         refitted = np.flatnonzero(lost.any(axis=0))
         for pair in track(refitted, len(refitted), "refitting without each pair"):
-            statements, chosen = np.flatnonzero(rule.pair_of == pair), lost[:, pair]
-            found = self._problem.without_statements(statements, alphas[chosen])[:, 0, 0]
-            out[chosen, pair] = found * rule.sign[statements[0]]
+            chosen = lost[:, pair]
+            out[chosen, pair] = self._refit_without(int(pair), alphas[chosen])
         return out
+
+    def _refit_without(self, pair: int, alphas: Alphas) -> np.ndarray:
+        """(a,) the difference of one pair without all statements about it."""
+        statements = np.flatnonzero(self._pairs.pair_of == pair)
+        found = self._problem.without_statements(statements, alphas)[:, 0, 0]
+        return found * self._pairs.sign[statements[0]]
 
     def _leave_rows_out(
         self, pairs: np.ndarray, alphas: np.ndarray

@@ -228,7 +228,7 @@ class TieFreeQuery:
         x = self._layout.root[:, None] * (rows.targets - self._offset())
         moments = D * (base.B.T @ x)
         kernel = KernelPart(Q, base.P @ moments, self._steps(Q))
-        return Problem(rows, kernel, self._basis_part(base, D, moments), self._limits(base))
+        return Problem(rows, kernel, self._basis_part(base, D, moments), self._limits(base, alpha))
 
     def _basis_part(self, base: BaseSpectrum, D: np.ndarray, moments: np.ndarray) -> BasisPart:
         removal, m = self._problem.matrix.removal, self._problem.n_items
@@ -247,9 +247,9 @@ class TieFreeQuery:
         steps = self._steps(np.ascontiguousarray(BN.T))
         return BasisPart(number, redundancy, BN, base.P @ DN, NN, known, steps)
 
-    def _limits(self, base: BaseSpectrum) -> Limits:
+    def _limits(self, base: BaseSpectrum, alpha: float) -> Limits:
         scale = (base.V - base.kept)[self._layout.classes]
-        return Limits(scale, LEVERAGE if base.cancels else 0.0, ANGLE)
+        return Limits(scale, LEVERAGE if base.cancels_at(alpha) else 0.0, ANGLE)
 
     def judge(self, alpha: float, s: np.ndarray) -> tuple[Judged, np.ndarray] | None:
         """Judged pairs of different classes, and (p, 2) pairs that are left to be predicted.
@@ -273,9 +273,8 @@ class TieFreeQuery:
         pairs[np.ix_(np.isin(layout.classes, skipped), np.isin(layout.classes, skipped))] = True
         pairs &= layout.classes[:, None] < layout.classes
         judged = Judged(np.zeros(s.shape), np.zeros(s.shape))
-        limits = self._limits(base)
         for c, mask in zip(scale, chosen):
-            rows = self._class_base(base, alpha / c)
+            limits, rows = self._limits(base, alpha / c), self._class_base(base, alpha / c)
             judge = self._judge_two if kept is not None else partial(self._judge_several, mask)
             for part in judge(rows, Judging(s[layout.order], *limits, pairs, *judged)):
                 judged.counted[layout.order] += part.counted

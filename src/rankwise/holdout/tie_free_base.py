@@ -23,7 +23,7 @@ from rankwise.losses.laplacian import Laplacian, Target
 from rankwise.losses.quadratic_loss import Quadratic, TieFreeRows
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.solvers.spectral import PrimalSpectrum, SpectralSolver, Spectrum
-from rankwise.spaces.space import Features, Gram
+from rankwise.spaces.space import Features, Gram, is_far
 
 if TYPE_CHECKING:
     from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
@@ -156,7 +156,9 @@ class BaseSpectrum:
 
     def _decompose(self, problem: QuadraticHoldouts) -> None:
         matrix = problem.matrix
-        wide = isinstance(matrix, Features) and 2 * matrix.F.shape[1] > matrix.n_items
+        wide = isinstance(matrix, Features) and (
+            2 * matrix.F.shape[1] > matrix.n_items and not is_far(matrix.F)
+        )
         if wide and matrix.removal is None:
             matrix = Gram(matrix.kernel())  # its residual operator loses no digits
         nothing = np.zeros((problem.n_items, 1))
@@ -183,6 +185,12 @@ class BaseSpectrum:
     @property
     def cancels(self) -> bool:
         return self.spectrum.cancels
+
+    def cancels_at(self, alpha: float) -> bool:
+        """Whether the residual operator loses digits at this λ as the leverage approaches 1."""
+        largest = float(self.eigenvalues.max(initial=0.0)) or 1.0
+        ratio = float(self.spectrum.eigenvalues.max(initial=0.0)) / largest
+        return self.spectrum.cancels_at(alpha * ratio)
 
     @cached_property
     def P(self) -> np.ndarray:

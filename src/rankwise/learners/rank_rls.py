@@ -17,7 +17,7 @@ from rankwise.spaces.space import LinearSpace
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
-from rankwise.validation import check_items, check_weights
+from rankwise.validation import check_items, check_weights, refuse_extreme_weights
 
 
 def _is_linear(estimator) -> bool:
@@ -49,6 +49,7 @@ class PairwiseLeastSquares(QuadraticLearner):
             weight = np.ones(m) if weight is None else weight
             queries, single = Queries.from_labels(qid, m), True
             supervision = ComparedItems(preferences, queries, weight)
+        refuse_extreme_weights(supervision.weight)
         supervision.check()
         return supervision, single
 

@@ -256,7 +256,7 @@ class TieFreeLoss(PairLoss):
                 return supervision.shifted
             return _columns(per_class[level], supervision.n_outputs)
 
-        given = scores_left(np.ones(int(level.max()) + 1)) is supervision.Y
+        given = scores_left(np.ones(int(level.max()) + 1)) is supervision.shifted
         if not given and not self.counts_below:
             return None
         if given and len(np.unique(level)) == len(level) and supervision.weight.any():

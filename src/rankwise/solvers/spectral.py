@@ -28,6 +28,7 @@ from scipy.linalg.lapack import dlange
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import one_blas_thread
+from rankwise.solvers.resolvent import Resolvent
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.validation import refuse_non_finite
@@ -38,6 +39,8 @@ SMALL = 256
 EPS = float(np.finfo(float).eps)
 GAP = 100.0
 """A rank is certain if no eigenvalue lies between the rounding errors and GAP times these."""
+UNDECIDED = 0.01
+"""Scores are refused if the last digits of the kernel change them by more than this share."""
 
 
 class SpectralSolver(Solver):
@@ -78,6 +81,8 @@ class Spectrum(ABC):
     """Whether J − H is a difference, which loses digits at every λ; see also `cancels_at`."""
     eigenvalues: np.ndarray
     moments: np.ndarray
+    noise: np.ndarray
+    """Which eigenvalues are rounding errors alone, and set to 0."""
 
     def __init__(self, quadratic: Quadratic, offset: np.ndarray | None, centre: np.ndarray | None):
         self.quadratic = quadratic
@@ -242,12 +247,15 @@ class DualSpectrum(Spectrum):
 
     The computed eigenvalues have errors of about eps · Λmax. No prediction depends on a direction u
     with eigenvalue 0, because ‖FᵀRu‖² = Λ, but its coefficients c/λ are large, and their rounding
-    errors change predictions by about eps · Λmax/λ. If K is visibly singular (its spectrum has a
-    gap above the rounding errors), the directions below the gap are left out if λ is less than
-    `blur_of(Λmax)`. For a larger λ they are kept: the error is then below 1e-6, and two items that
-    are 1e-7 apart have such a direction, on which predictions do depend. If the spectrum has no
-    gap, because eigenvalues decrease steadily into the rounding errors (smooth kernels), directions
-    are left out only if λ itself is below these errors.
+    errors change predictions by about eps · Λmax/λ. If K is visibly singular, such directions are
+    left out if λ is less than `blur_of(Λmax)`; for a larger λ the error is below 1e-6. K is visibly
+    singular if the spectrum has a gap above the rounding errors and K R u = 0 up to rounding for
+    all u below the gap. The second condition is the sharper one: ‖K R u‖ is about √(Λ Λmax), so
+    that an eigenvalue of 1e-20 Λmax still shows.
+
+    Otherwise eigenvalues decrease steadily into the rounding errors (smooth kernels), and all
+    directions count. A λ below `blur_of(Λmax)` is refused if the last digits of K decide about the
+    scores.
     """
 
     cancels = False
@@ -272,11 +280,24 @@ class DualSpectrum(Spectrum):
         if centre is not None:
             eigenvalues, U = eigenvalues[:-1], U[:, :-1]
         self.U = U
-        self._blurred = _is_noise(eigenvalues, 8)
-        self._has_gap = bool((self._blurred == _is_noise(eigenvalues, 8 * GAP)).all())
-        self.noise = self._blurred & self._has_gap
+        noise = _is_noise(eigenvalues, 8)
+        has_gap = bool((noise == _is_noise(eigenvalues, 8 * GAP)).all())
+        self.noise = noise & (has_gap and self._is_null(noise, eigenvalues))
         self.eigenvalues = np.where(self.noise, 0.0, np.maximum(eigenvalues, 0.0))
         self.moments = self.U.T @ self.beta
+
+    def _is_null(self, noise: np.ndarray, eigenvalues: np.ndarray) -> bool:
+        """Whether K R u = 0 up to rounding for all directions below a gap, O(m²) for each.
+
+        The second term of the bound is what u has of other eigenvectors by the rounding of `eigh`.
+        """
+        if not noise.any() or noise.all():
+            return True
+        R_u = self.quadratic.laplacian.factor(np.hstack((self.U[:, noise], self.U[:, -1:])))
+        values = np.linalg.norm(self.K @ R_u, axis=0)
+        mixed = values[-1] * np.sqrt(eigenvalues[-1] / eigenvalues[~noise][0])
+        rounding = np.linalg.norm(R_u, axis=0) * float(dlange("F", self.K.T))
+        return bool((values[:-1] <= 10 * EPS * (rounding[:-1] + mixed)).all())
 
     @property
     def B(self) -> np.ndarray:
@@ -294,13 +315,37 @@ class DualSpectrum(Spectrum):
 
     def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """a = R U Y, without directions that are rounding errors alone (see the class)."""
-        largest = float(self.eigenvalues.max(initial=0.0))
-        least = blur_of(largest) if self._has_gap else 8 * EPS * largest
-        left_out = self._blurred[:, None] & (np.asarray(alphas) < least)
-        Y = np.where(left_out[:, :, None], 0.0, Y)
+        small = np.asarray(alphas) < blur_of(float(self.eigenvalues.max(initial=0.0)))
+        Y = np.where((self.noise[:, None] & small)[:, :, None], 0.0, Y)
         r, n_alphas, k = Y.shape
         a = self.quadratic.laplacian.factor(self.B @ Y.reshape(r, n_alphas * k))
-        return a.reshape(len(a), n_alphas, k)
+        a = a.reshape(len(a), n_alphas, k)
+        for i, alpha in enumerate(alphas):
+            if small[i]:
+                self._refuse_blur(a[:, i], alpha)
+        return a
+
+    def _refuse_blur(self, a: np.ndarray, alpha: float) -> None:
+        """ValueError if K a depends on the last digits of K, whose change δK moves it by
+
+        δf = δK a − P D Uᵀ Rᵀ δK a .                                                  O(m² k)
+        """
+        laplacian, change = self.quadratic.laplacian, np.zeros_like(a)
+        signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(2, len(a), 1))
+        D = np.where(self.noise, 0.0, 1.0 / (self.eigenvalues + alpha))[:, None]
+        rounding = EPS / 2 * (np.abs(self.K) @ np.abs(a))
+        for sign in signs:
+            moved = self.U @ (D * (self.U.T @ laplacian.factor_t(sign * rounding)))
+            change = np.maximum(change, np.abs(self.K @ laplacian.factor(moved)))
+        if (change.max(axis=0) > UNDECIDED * np.abs(self.K @ a).max(axis=0)).any():
+            largest = float(self.eigenvalues.max(initial=0.0))
+            raise ValueError(
+                f"alpha={alpha:.3g} is so small beside the largest eigenvalue {largest:.3g} of the "
+                "problem that rounding errors of the kernel decide about the scores: use a larger "
+                f"alpha ({blur_of(largest):.1g} is safe). The eigenvalue grows with the weights of "
+                'the pairs, which loss="relative" makes 1/difference²: if these are large, '
+                "multiply y by a constant."
+            )
 
     def rotate(self, normals: np.ndarray | None) -> None:
         return None
@@ -341,48 +386,3 @@ def refuse_overflow(*matrices: np.ndarray) -> None:
             "X, y or sample_weight is so large that its squares overflow: scale it down, for "
             "example with sklearn.preprocessing.StandardScaler."
         )
-
-
-class Resolvent:
-    """D = diag 1/(Λ + λ), or the same under constraints Nᵀw = −values (N along eigenvectors).
-
-    The constraints remove held-out basis items from a reduced set: D − E Eᵀ with
-    E = D N (NᵀDN)^(−½), an update of rank |H|, by QR of √D N, so that nothing is squared.
-    """
-
-    def __init__(
-        self,
-        D: np.ndarray,
-        normals: np.ndarray | None = None,
-        values: np.ndarray | float = 0.0,
-    ):
-        self.D = D[:, None]
-        self.normals = normals
-        self.values = values
-        self.leaves_nothing = normals is not None and normals.shape[1] >= normals.shape[0]
-        if normals is not None:
-            root = np.sqrt(self.D)
-            orthonormal, upper = np.linalg.qr(root * normals)
-            self.E = root * orthonormal
-            self.half = upper.T
-
-    def apply(self, Y: np.ndarray) -> np.ndarray:
-        if self.leaves_nothing:
-            return np.zeros_like(Y)
-        if self.normals is None:
-            return self.D * Y
-        return self.D * Y - self.E @ (self.E.T @ Y)
-
-    def sandwich(self, B: np.ndarray, scale: float = 1.0) -> np.ndarray:
-        """scale · B D Bᵀ; without constraints by one symmetric product."""
-        if self.normals is not None:
-            return scale * (B @ self.apply(B.T))
-        half = B * np.sqrt(scale * self.D[:, 0])
-        return half @ half.T
-
-    def solve(self, moments: np.ndarray) -> np.ndarray:
-        """The coordinates of the constrained minimiser for moments c."""
-        solution = self.apply(moments)
-        if self.normals is not None and np.any(self.values):
-            solution = solution - self.E @ np.linalg.solve(self.half, self.values)
-        return solution

@@ -25,6 +25,9 @@ from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
 
+FAR = 10000.0
+"""Items are far from the origin if their features exceed the range of these by this factor."""
+
 
 class ItemMatrix(ABC):
     """The training items. `offers` names what solvers may require of it."""
@@ -167,13 +170,28 @@ class Space(ABC):
         """(d, k) coefficients of the model from the (r, k) coefficients of a solver."""
 
 
+def is_far(X: Matrix) -> bool:
+    """Whether items are so far from the origin that X Xᵀ loses their distances, O(m n)."""
+    return isinstance(X, np.ndarray) and bool(
+        np.abs(X[0]).max(initial=0.0) > FAR * np.ptp(X, axis=0).max(initial=0.0)
+    )
+
+
 class LinearSpace(Space):
-    """f(x) = ⟨w, x⟩: features, or, where n > m and `may_be_dual`, the matrix X Xᵀ."""
+    """f(x) = ⟨w, x⟩: features, or, where n > m and `may_be_dual`, the matrix X Xᵀ.
+
+    If the items are FAR from the origin beside their distances, these would be lost in X Xᵀ. Then
+    the features are the coordinates of the items in the m directions that span them, O(m² n).
+    """
 
     def __init__(self, X: Matrix, may_be_dual: bool = True):
         self._X = X
         m, n = X.shape
         self._is_dual = may_be_dual and n > m
+        self._directions: np.ndarray | None = None
+        if self._is_dual and is_far(X):
+            self._directions = np.linalg.qr(np.vstack((X[1:] - X[0], X[0])).T)[0]
+            self._is_dual = False
         self.representation = Representation(Kernel("linear"))
         if may_be_dual:
             smaller = "the matrix X Xᵀ" if self._is_dual else "the matrix XᵀX"
@@ -184,9 +202,13 @@ class LinearSpace(Space):
         return self._is_dual
 
     def build_matrix(self) -> ItemMatrix:
+        if self._directions is not None:
+            return Features(self._X @ self._directions)
         return Gram(inner_products(self._X)) if self._is_dual else Features(self._X)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
+        if self._directions is not None:
+            return np.asarray(self._directions @ solution)
         return np.asarray(self._X.T @ solution) if self._is_dual else solution
 
 
