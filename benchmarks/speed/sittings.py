@@ -2,7 +2,7 @@
 
     python -m benchmarks.speed.sittings [--sittings 3] [--show] [NAME ...]
 
-A name may bring arguments: "kernel_fits fits items=1000,2000". `--show` prints what each run prints.
+A name may bring arguments: "kernel_fits fits items=1000,2000". `--show` prints all that runs print.
 A sitting starts when other programs use less than a tenth of the processors, and says so if that
 does not happen within some minutes. Other benchmarks run between two sittings of the same one, so
 that the sittings see different minutes of the machine. The table is Markdown: for each row the
