@@ -23,7 +23,8 @@ import piqp
 import scipy
 from scipy import sparse
 
-from benchmarks.papers.table import show
+from benchmarks.papers import table
+from benchmarks.speed import harness
 from benchmarks.speed.text_like import dense_low_dimensional, text_like
 from rankwise import Preferences
 from rankwise.learners.rank_svm import RankSVM
@@ -36,7 +37,33 @@ from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.cutting_planes import CuttingPlanes
 from rankwise.supervision.queries import Queries
 
+RATIOS = ("units", "ratio")
+"""Headers of the columns that hold ratios."""
 ALPHAS = (1e-1, 1e-2, 1e-3, 1e-4, 1e-5)
+
+
+def show(title: str, header: tuple[str, ...], rows: list[tuple]) -> None:
+    """Print a table, and record the rows whose last number is a ratio, for the sittings."""
+    table.show(title, header, rows)
+    names = [name for name in header if name in RATIOS]
+    for row in rows if names else ():
+        cells = dict(zip(header, row))
+        limit = cells.get("limit")
+        harness.record(
+            title,
+            str(row[0]),
+            cells[names[0]],
+            _seconds(cells),
+            float(limit) if limit else None,
+        )
+
+
+def _seconds(cells: dict) -> float:
+    """The median that `spread` wrote first; not a number if the table has no column of times."""
+    for name, seconds in (("seconds", 1.0), ("milliseconds", 1e-3), ("ours, ms", 1e-3)):
+        if name in cells:
+            return seconds * float(cells[name].split()[0])
+    return float("nan")
 
 
 def risk_of(y: np.ndarray, loss: str) -> Risk:

@@ -1,11 +1,12 @@
 """Benchmarks in several sittings, each a new process on a quiet machine; one table for all.
 
-    python -m benchmarks.speed.sittings [--sittings 3] [NAME ...]
+    python -m benchmarks.speed.sittings [--sittings 3] [--show] [NAME ...]
 
+A name may bring arguments: "kernel_fits fits items=1000,2000". `--show` prints all that runs print.
 A sitting starts when other programs use less than a tenth of the processors, and says so if that
-does not happen within some minutes. The sittings of a benchmark are an hour's noise apart only if
-other benchmarks run between them, so the outer loop is over sittings. The table is Markdown: for
-each row the median over sittings of the median over rounds, and the range over sittings.
+does not happen within some minutes. Other benchmarks run between two sittings of the same one, so
+that the sittings see different minutes of the machine. The table is Markdown: for each row the
+median over sittings of the median over rounds, and the range over sittings.
 """
 
 from __future__ import annotations
@@ -52,15 +53,18 @@ def wait_until_quiet() -> None:
             return
 
 
-def sitting(name: str, rows: Path) -> None:
+def sitting(call: str, rows: Path, show: bool) -> None:
     """Run one benchmark in a process of its own; its rows are added to the file `rows`."""
     wait_until_quiet()
+    name, *arguments = call.split()
     environment = os.environ | {"RANKWISE_BENCHMARK_ROWS": str(rows)}
     start = time.monotonic()
-    command = [sys.executable, "-m", f"benchmarks.speed.{name}"]
+    command = [sys.executable, "-m", f"benchmarks.speed.{name}", *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True)
     note = "" if done.returncode == 0 else f": FAILED\n{done.stdout[-2000:]}{done.stderr[-2000:]}"
-    print(f"{name}: {time.monotonic() - start:.0f} s{note}", flush=True)
+    print(f"{call}: {time.monotonic() - start:.0f} s{note}", flush=True)
+    if show:
+        print(done.stdout, flush=True)
 
 
 def markdown(entries: list[dict]) -> str:
@@ -87,6 +91,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.speed.sittings")
     parser.add_argument("names", nargs="*", help="benchmarks; all of them if none is named")
     parser.add_argument("--sittings", type=int, default=3)
+    parser.add_argument("--show", action="store_true", help="print what each run prints")
     arguments = parser.parse_args()
     print_machine()
     with tempfile.TemporaryDirectory() as folder:
@@ -96,7 +101,7 @@ def main() -> None:
             for number in range(arguments.sittings):
                 print(f"sitting {number + 1} of {arguments.sittings}", flush=True)
                 for name in arguments.names or benchmark_names():
-                    sitting(name, rows)
+                    sitting(name, rows, arguments.show)
         except KeyboardInterrupt:
             print("interrupted: the table holds the sittings so far")
         print(markdown([json.loads(line) for line in rows.read_text().splitlines()]))

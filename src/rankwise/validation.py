@@ -193,13 +193,17 @@ def check_weights(sample_weight, n_items: int) -> np.ndarray | None:
         raise ValueError(f"sample_weight is negative at row {int(np.argmax(weight < 0))}.")
     if not weight.any():
         raise ValueError("every sample_weight is zero: nothing to learn from.")
-    largest = float(weight.max())
-    if not SMALLEST_WEIGHT <= largest <= 1.0 / SMALLEST_WEIGHT:
+    return weight
+
+
+def refuse_extreme_weights(weight: np.ndarray) -> None:
+    """For objectives in which a pair weighs the product of its items' weights, not a share."""
+    largest = float(weight.max(initial=0.0))
+    if largest and not SMALLEST_WEIGHT <= largest <= 1.0 / SMALLEST_WEIGHT:
         raise ValueError(
             f"the largest sample_weight is {largest:.3g}, and products of two such weights leave "
             "the range of floating-point numbers: divide all weights by the largest."
         )
-    return weight
 
 
 def check_positive(name: str, value, *, zero: bool = False) -> float:

@@ -51,7 +51,7 @@ def test_learning_curve(qid, tmp_path):
     assert curve.x[-1] == (32 if qid is not None else 96)
     picture = curve.save(tmp_path / "curve.png")
     assert picture.stat().st_size > 1000 and list(tmp_path.iterdir()) == [picture]
-    sized = learning_curve(Ridge(), x, y, qid, sizes=[0.5, 1.0], folds=3, repeats=2)
+    sized = learning_curve(Ridge(), x, y, qid, sizes=[0.5, 1.0], folds=(3, 2))
     assert len(sized.x) == 2 and sized.x[1] == 2 * sized.x[0]
     with pytest.raises(ValueError, match="what a fold leaves"):
         learning_curve(RankRLS(), x, y, qid, sizes=[500])

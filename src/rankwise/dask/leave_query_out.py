@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 
@@ -18,6 +17,7 @@ from rankwise.exceptions import TooLarge, UndefinedMetric
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.holdout.small_holdouts import LEVERAGE
 from rankwise.losses.pair_losses import PairLoss
+from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.threads import single_thread
 from rankwise.solvers.spectral import PrimalSpectrum
@@ -27,7 +27,6 @@ from rankwise.supervision.supervision import ScoredItems
 MOST_BYTES = 2e9
 """The sums of single partitions, which a tiny alpha needs, take no more than this."""
 
-Scoring = str | Callable[[np.ndarray, np.ndarray], float] | None
 Rest = list[Sums]
 """For each group of outputs, XᵀLX and Xᵀb of all other partitions."""
 
@@ -138,6 +137,11 @@ class LeaveQueryOut:
             raise ValueError(
                 "a query that is spread over partitions cannot be judged from sums: compute "
                 "leave_query_out() and score it."
+            )
+        if getattr(read_scoring(scoring), "needs_highest_grade", False):
+            raise ValueError(
+                "a partition does not know the best grade of all: give it, as in "
+                'rankwise.metrics.scorer("err", highest=4).'
             )
         holdouts = QueryHoldouts(*self._shared, alphas)
         flagged, sums = self._sums(holdouts, scoring)

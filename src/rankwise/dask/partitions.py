@@ -23,6 +23,7 @@ from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import (
     check_scores,
     check_weights,
+    refuse_extreme_weights,
     refuse_masked,
     refuse_non_finite,
     refuse_unreal,
@@ -211,6 +212,7 @@ def check_block(block: Block, number: int, dtype: Any = np.float64) -> Items | N
         if block.weight is not None and np.any(block.weight):
             # check_weights refuses zeros alone, which one partition of many may hold.
             weight = check_weights(block.weight, m)
+            refuse_extreme_weights(weight)
         queries = Queries.from_labels(block.qid, m)
         supervision = ScoredItems(Y.reshape(m, -1), queries, weight)
         return Items(X, supervision, Y.ndim == 1, np.arange(m))

@@ -13,11 +13,13 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from rankwise.evaluation.estimators import check_estimator, has_closed_form
-from rankwise.evaluation.intervals import TRAINING
+from rankwise.evaluation.intervals import TRAINING, warn_of_few
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.leave_pair_out import judge_pairs
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.unseen_scores import unseen_scores
+from rankwise.exceptions import UndefinedMetric
+from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.folds import (
@@ -50,11 +52,12 @@ class Difference:
 
 @dataclass
 class Comparison:
-    """Held-out concordance of each model, best first, and the differences between all models.
+    """Held-out score of each model, best first, and the differences between all models.
 
-    `by_query` has one row per query that has a pair to order, and one column per model in the order
+    `by_query` has one row per query that can be judged, and one column per model in the order
     of `names`; it is None without queries. `differences` are sorted by p-value. `how` says what was
-    held out.
+    held out, and `measure` what the scores are. An error in `score_se` is nan if all queries (or
+    folds) have the same score, which does not show an error.
     """
 
     names: list[str]
@@ -63,6 +66,7 @@ class Comparison:
     by_query: np.ndarray | None
     differences: list[Difference]
     how: str
+    measure: str = "share of pairs in the right order"
 
     @property
     def best(self) -> str:
@@ -70,9 +74,10 @@ class Comparison:
 
     def __str__(self) -> str:
         width = max(map(len, self.names))
-        lines = [self.how, f"{'model':{width}}  score     ±"]
+        lines = [f"{self.measure}; {self.how}", f"{'model':{width}}  score     ±"]
         for name, score, error in zip(self.names, self.score, self.score_se):
-            lines.append(f"{name:{width}}  {score:.3f} {error:.3f}")
+            spread = f"{error:.3f}" if np.isfinite(error) else "    –"
+            lines.append(f"{name:{width}}  {score:.3f} {spread}")
         both = [f"{d.first} − {d.second}" for d in self.differences]
         width = max(map(len, both), default=0)
         if both:
@@ -91,9 +96,10 @@ def compare(
     *,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
+    scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> Comparison:
-    """Concordance of several models on the same held-out items, paired, with significance tests.
+    """Scores of several models on the same held-out items, paired, with significance tests.
 
     `models` is a dict of names and estimators, or a list of estimators. With qid each query is
     ranked by models that were trained without it: leave-query-out if all models have a closed form
@@ -110,35 +116,50 @@ def compare(
     models are corrected by Holm's method.
 
     groups : labels of items that always leave together. Without qid, groups take the place of items
-        in the test, which is then Student's.
+        in the test, which is then Student's. With qid, queries that share a group are one unit.
+    scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. Without qid a measure
+        of lists is averaged over folds, which are then paired. Whether a model is above chance is
+        always a question about its concordance.
+
+    Fewer than 4 queries (or folds) raise an EstimateWarning.
     """
     models = _named(models)
     y, queries = checked_scores(y, qid)
     together = group_labels(groups, len(y))
     data = _Data(X, y, queries, together)
-    estimates, by_query, how = _held_out_estimates(models, data, cv, random_state)
-    score = np.array([estimate for estimate, _ in estimates])
-    influence = np.sqrt(TRAINING) * np.column_stack([values for _, values in estimates])
+    measure = read_scoring(scoring)
+    estimates, by_query, how = _held_out_estimates(models, data, cv, random_state, scoring)
+    score = np.array([one.score for one in estimates])
+    influence = np.sqrt(TRAINING) * np.column_stack([one.influence for one in estimates])
     order = np.argsort(-score, kind="stable")
     names = [list(models)[i] for i in order]
     score, influence = score[order], influence[:, order]
     n_units = None if together is None else len(together)
-    if by_query is not None:
-        by_query, n_units = by_query[:, order], len(by_query)
-        how += f", {n_units} queries paired"
+    if by_query is not None or not measure.judges_pairs:
+        n_units = len(influence)
+        kind = "folds" if by_query is None else "queries"
+        warn_of_few(n_units, kind)
+        how += f", {n_units if by_query is None else len(by_query)} {kind} paired"
+    by_query = None if by_query is None else by_query[:, order]
     error = np.sqrt((influence**2).sum(axis=0))
+    clear = {
+        name: one.share - 0.5 >= CLEAR * np.sqrt(TRAINING) * one.share_error
+        for name, one in zip(models, estimates)
+    }
     chance = _BetterThanChance(models, data, cv, random_state)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
         p = paired_p(difference, influence[:, a] - influence[:, b], n_units)
-        if p < DOUBTFUL and score[a] - 0.5 < CLEAR * error[a]:
+        if p < DOUBTFUL and not clear[names[a]]:
             p = max(p, chance.p_value(names[a]))
         rows.append((names[a], names[b], difference, p))
     rows.sort(key=lambda row: row[3])
     corrected = holm([row[3] for row in rows])
     differences = [Difference(*row, float(p)) for row, p in zip(rows, corrected)]
-    return Comparison(names, score, error, by_query, differences, how)
+    error = np.where(error > EQUAL, error, np.nan)
+    return Comparison(names, score, error, by_query, differences, how, measure.title)
 
 
 class _BetterThanChance:
@@ -190,38 +211,66 @@ class _Data(NamedTuple):
     groups: Queries | None
 
 
+class _Estimate(NamedTuple):
+    """A score with influence values, and the concordance by which a model is above chance."""
+
+    score: float
+    influence: np.ndarray
+    share: float
+    share_error: float
+
+    @classmethod
+    def of_pairs(cls, share: float | np.ndarray, influence: np.ndarray) -> _Estimate:
+        return cls(float(share), influence, float(share), float(np.sqrt(influence @ influence)))
+
+
 def _held_out_estimates(
-    models: dict[str, BaseEstimator], data: _Data, cv: Splits, random_state: RandomState
-) -> tuple[list[tuple[float, np.ndarray]], np.ndarray | None, str]:
-    """(score, influence values) of each model, (queries, models) concordance, what was held out."""
+    models: dict[str, BaseEstimator],
+    data: _Data,
+    cv: Splits,
+    random_state: RandomState,
+    scoring: Scoring,
+) -> tuple[list[_Estimate], np.ndarray | None, str]:
+    """The estimate of each model, (queries, models) scores, what was held out."""
     X, y, queries, groups = data
-    by_query = len(queries) > 1
+    by_query, pairs = len(queries) > 1, read_scoring(scoring).judges_pairs
     closed = all(has_closed_form(model) for model in models.values())
     if isinstance(cv, str) and cv == "auto" and closed:
         if by_query:
             cv = "leave-query-out"
-        elif len(y) <= LEAVE_PAIR_OUT_UP_TO and (
+        elif (pairs and len(y) <= LEAVE_PAIR_OUT_UP_TO) and (
             groups is None or GROUPS_FROM <= len(groups) <= GROUPS_UP_TO
         ):
             cv = "leave-pair-out"
     folds = refitting_folds(cv, y, queries, random_state, groups)
     if folds.is_leave_pair_out:
+        if not pairs:
+            raise ValueError("leave-pair-out judges pairs: give cv as folds for this scoring.")
+        read_scoring(scoring).bound(y)
         shares = [
             share_of_pairs(*judge_pairs(unseen_scores(model, X, y, groups=groups)))
             for model in models.values()
         ]
         if groups is not None:
             shares = [(share, np.bincount(groups.codes, influence)) for share, influence in shares]
-        return [(float(share), influence) for share, influence in shares], None, str(folds)
+        return [_Estimate.of_pairs(*share) for share in shares], None, str(folds)
     judged = [
         judge(unseen_scores(model, X, y, several(queries), groups), folds, f"folds of {name}")
         for name, model in models.items()
     ]
-    estimates = [one.mean_and_influence(by_query, groups) for one in judged]
-    if not by_query:
-        return estimates, None, str(folds)
-    values = np.column_stack([one.concordance() for one in judged])
-    return estimates, values[~np.isnan(values[:, 0])], str(folds)
+    ordered = [_Estimate.of_pairs(*one.mean_and_influence(queries, groups)) for one in judged]
+    if not by_query and pairs:
+        return ordered, None, str(folds)
+    values = np.column_stack([one.values(scoring) for one in judged])
+    everywhere = ~np.isnan(values).any(axis=1)
+    if not everywhere.any():
+        raise UndefinedMetric(
+            "no held-out query or fold can be judged for every model: use larger folds."
+        )
+    values[~everywhere] = np.nan  # tests are paired: a unit counts for all models or for none
+    means = [one.mean_of_units(column, queries, groups) for one, column in zip(judged, values.T)]
+    estimates = [_Estimate(*mean, *own[2:]) for mean, own in zip(means, ordered)]
+    return estimates, values[everywhere] if by_query else None, str(folds)
 
 
 def _short(p: float) -> str:

@@ -17,6 +17,7 @@ from sklearn.utils import check_random_state
 
 from rankwise.evaluation.estimators import check_estimator, scores_of
 from rankwise.evaluation.judged_folds import (
+    JudgedFolds,
     checked_scores,
     judge,
     refitting_folds,
@@ -26,7 +27,7 @@ from rankwise.evaluation.judged_folds import (
 from rankwise.evaluation.unseen_scores import RefittedScores, unseen_scores
 from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
-from rankwise.metrics import concordance
+from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.model_selection.folds import RandomState, Splits, group_labels, kept_together
 from rankwise.model_selection.scoring import folds_of, score_grid
@@ -39,11 +40,14 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-@dataclass
-class Curve:
-    """Held-out concordance `score` ± `score_se` over `x`.
+SHARE = read_scoring(None).title
 
-    `training` is the concordance on the training items, or None if it was not computed.
+
+@dataclass(repr=False)
+class Curve:
+    """Held-out `score` ± `score_se` over `x`; `measure` says what the score is.
+
+    `training` is the score on the training items, or None if it was not computed.
     """
 
     name: str
@@ -52,6 +56,15 @@ class Curve:
     score_se: np.ndarray
     training: np.ndarray | None = None
     log_base: int | None = None
+    measure: str = SHARE
+
+    def __repr__(self) -> str:
+        at = largest_of_best(self.x, self.score)
+        return (
+            f"<Curve of {self.measure} over {self.name}: {len(self.x)} values from {self.x[0]:.4g} "
+            f"to {self.x[-1]:.4g}, best {self.score[at]:.3f} ± {self.score_se[at]:.3f} at "
+            f"{self.x[at]:.4g}>"
+        )
 
     @property
     def best(self) -> float:
@@ -64,7 +77,8 @@ class Curve:
             from matplotlib.figure import Figure
 
             axes = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
-            axes.axhline(0.5, color="grey", lw=0.8, ls=":")
+            if self.measure in (SHARE, "AUC"):
+                axes.axhline(0.5, color="grey", lw=0.8, ls=":")
         (line,) = axes.plot(self.x, self.score, "o-", ms=3.5, label=f"{label} ± standard error")
         low, high = self.score - self.score_se, self.score + self.score_se
         axes.fill_between(self.x, low, high, color=line.get_color(), alpha=0.18, lw=0)
@@ -75,10 +89,18 @@ class Curve:
         if self.training is not None:
             axes.set_xticks(self.x, [f"{size}" for size in self.x])
             axes.minorticks_off()
-        axes.set(xlabel=self.name, ylabel="share of pairs in the right order")
+        axes.set(xlabel=self.name, ylabel=self.measure)
         axes.grid(alpha=0.3)
         axes.legend(frameon=False)
         return axes
+
+    def plot(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
+        """Draw the curve on `axes`, or on the current axes of pyplot, which notebooks show."""
+        if axes is None:
+            from matplotlib import pyplot
+
+            axes = pyplot.gca()
+        return self.draw(axes, label)
 
     def save(self, path: str | PathLike) -> Path:
         """Write the figure to a file, in the format of the file's extension."""
@@ -98,17 +120,21 @@ def regularisation_curve(
     alphas: ArrayLike | None = None,
     parameter: str | None = None,
     cv: Splits = "auto",
+    scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> Curve:
-    """Cross-validated concordance over a grid of alphas, with standard errors.
+    """Cross-validated score over a grid of alphas, with standard errors.
 
     RankRLS, RLS and RankRLSCV: the whole grid in closed form, with `cv` as in RankRLSCV. Any other
     estimator is refitted for each value of its `parameter`, by default its alpha or C; cv="auto" is
-    then leave-query-out or at most 10 folds.
+    then leave-query-out or at most 10 folds. `scoring` is None for concordance (for a search: its
+    own scoring), the name of a measure such as "ndcg@10", a rankwise.metrics.scorer, or a
+    callable(y, s) to maximise.
     """
     check_estimator(est)
     if hasattr(est, "hold_outs") and parameter in (None, "alpha"):
-        return _closed_curve(est, X, y, qid, alphas, cv, random_state)
+        labels = {} if qid is None else {"qid": qid}
+        return _closed_curve(est, (X, y, labels), alphas, cv, scoring, random_state)
     grid = check_alphas(DEFAULT_ALPHAS if alphas is None else alphas)
     parameter = _parameter(est, parameter)
     y, queries = checked_scores(y, qid)
@@ -116,36 +142,39 @@ def regularisation_curve(
     estimates = []
     for value in track(grid, len(grid), f"values of {parameter}"):
         model = unseen_scores(clone(est).set_params(**{parameter: value}), X, y, several(queries))
-        score, influence = judge(model, folds).mean_and_influence(len(queries) > 1)
+        score, influence = judge(model, folds).mean_and_influence(queries, scoring=scoring)
         estimates.append((score, np.sqrt(influence @ influence)))
     scores, errors = np.array(estimates).T
-    return Curve(parameter, grid, scores, errors, log_base=_base(grid))
+    title = read_scoring(scoring).title
+    return Curve(parameter, grid, scores, errors, log_base=_base(grid), measure=title)
 
 
 def _closed_curve(
     est: BaseEstimator,
-    X: ArrayLike,
-    y: ArrayLike,
-    qid: ArrayLike | None,
+    data: tuple[ArrayLike, ArrayLike, dict],
     alphas: ArrayLike | None,
     cv: Splits,
+    scoring: Scoring,
     random_state: RandomState,
 ) -> Curve:
     """The grid by one decomposition; a search brings its own grid, cv and scoring."""
     own = est.get_params()
+    scoring = own.get("scoring") if scoring is None else scoring
+    X, y, labels = data
     if random_state is not None:
         est, own["random_state"] = clone(est).set_params(random_state=random_state), random_state
     grid = own.get("alphas") if alphas is None else alphas
     grid = check_alphas(DEFAULT_ALPHAS if grid is None else grid)
-    problem = est.hold_outs(X, y, qid=qid)
+    problem = est.hold_outs(X, y, **labels)
     y, queries = np.asarray(y, dtype=float), problem.supervision.queries
     if isinstance(cv, str) and cv == "auto":
-        folds = folds_of(problem, own.get("cv", "auto"), random_state=own.get("random_state"))
+        folds = folds_of(problem, own.get("cv", "auto"), own.get("random_state"), scoring=scoring)
     else:
         folds = whole_query_folds(cv, y, queries, own.get("random_state"))
-    scores, influence = score_grid(problem, folds, grid, own.get("scoring"))
+    scores, influence = score_grid(problem, folds, grid, scoring)
     errors = np.sqrt((influence.mean(axis=2) ** 2).sum(axis=1))
-    return Curve("alpha", grid, scores.mean(axis=1), errors, log_base=2)
+    title = read_scoring(scoring).title
+    return Curve("alpha", grid, scores.mean(axis=1), errors, log_base=2, measure=title)
 
 
 def _parameter(est: BaseEstimator, parameter: str | None) -> str:
@@ -174,27 +203,30 @@ def learning_curve(
     qid: ArrayLike | None = None,
     *,
     sizes: Sequence[int] | Sequence[float] | None = None,
-    folds: int = 5,
-    repeats: int = 1,
+    folds: int | tuple[int, int] = 5,
     groups: ArrayLike | None = None,
+    scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> Curve:
-    """Held-out concordance after training on more and more items (with qid: on whole queries).
+    """Held-out score after training on more and more items (with qid: on whole queries).
 
     Each fold is judged by models trained on growing random parts of the other folds, and this is
-    repeated `repeats` times; the error bars are standard errors over folds. `sizes` are numbers of
-    items (queries), or, if they are floats up to 1, shares of the items that a fold leaves. An
-    estimator that chooses its alpha does so in each part. Items of one group always leave together,
-    and parts grow by whole groups, which `sizes` then count. Costs folds · repeats · sizes fits.
+    repeated if `folds` is (folds, repeats); the error bars are standard errors over folds. `sizes`
+    are numbers of items (queries), or, if they are floats up to 1, shares of the items that a fold
+    leaves. An estimator that chooses its alpha does so in each part. Items of one group always
+    leave together, and parts grow by whole groups, which `sizes` then count. The score is the
+    concordance, or the measure `scoring` as in `regularisation_curve`. Costs one fit for each fold,
+    repeat and size.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
-    by_query = len(queries) > 1
+    by_query, measure = len(queries) > 1, read_scoring(scoring).bound(y)
     rng = check_random_state(0 if random_state is None else random_state)
     together = group_labels(groups, len(y))
     model = RefittedScores(est, X, y, several(queries), together)
     kept = kept_together(queries, together)
     parts = Queries.from_labels(np.arange(len(y)) if kept is None else kept, len(y))
+    folds, repeats = folds if isinstance(folds, tuple) else (folds, 1)
     n_folds = _count(folds, len(parts))
     rounds = [
         split
@@ -210,14 +242,15 @@ def learning_curve(
         order = rng.permutation(len(pool))
         for j, count in enumerate(counts):
             train = np.sort(np.concatenate([pool[block] for block in order[:count]]))
-            values[:, i, j] = _both_scores(model, train, test, queries)
+            values[:, i, j] = _both_scores(model, train, test, queries, measure)
     judged = np.isfinite(values[0]).sum(axis=0)
     training, score = np.nanmean(values[1], axis=0), np.nanmean(values[0], axis=0)
     error = np.nanstd(values[0], axis=0, ddof=1) / np.sqrt(judged)
     name = "training queries" if by_query else "training items"
     if together is not None:
         name = "training groups"
-    return Curve(name, np.array(counts), score, error, training, _growth(counts))
+    both = (training, _growth(counts))
+    return Curve(name, np.array(counts), score, error, *both, measure=measure.title)
 
 
 def _count(folds: int, available: int) -> int:
@@ -252,21 +285,28 @@ def _growth(sizes: list[int]) -> int | None:
 
 
 def _both_scores(
-    model: RefittedScores, train: np.ndarray, test: np.ndarray, queries: Queries
+    model: RefittedScores,
+    train: np.ndarray,
+    test: np.ndarray,
+    queries: Queries,
+    measure: Scorer | OwnMeasure,
 ) -> tuple[float, float]:
-    """Concordance on the test and on the training items; ½ if nothing could be learnt."""
+    """The measure on the test and on the training items; equal scores if nothing was learnt."""
+
+    def mean(items: np.ndarray, scores: np.ndarray) -> float:
+        levels = model.ties.levels(items, scores)
+        judged = JudgedFolds(model.y[items], levels, queries.take(items), items, scores)
+        values = judged.values(measure)
+        return float(np.nanmean(values)) if np.isfinite(values).any() else np.nan
+
     try:
         trained = model.fitted(train)
     except ValueError:
         if model.teaches(train):
             raise
-        return 0.5, np.nan
-    concordances = []
-    for items in (test, train):
-        scores = scores_of(model.estimator, trained, model.X, items, train)
-        levels = model.ties.levels(items, scores)
-        try:
-            concordances.append(concordance(model.y[items], levels, queries.codes[items]))
-        except ValueError:
-            concordances.append(np.nan)
-    return concordances[0], concordances[1]
+        return mean(test, np.zeros(len(test))), np.nan
+    both = [
+        mean(items, scores_of(model.estimator, trained, model.X, items, train))
+        for items in (test, train)
+    ]
+    return both[0], both[1]

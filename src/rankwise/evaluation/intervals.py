@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
-from rankwise.exceptions import UndefinedMetric
+from rankwise.exceptions import EstimateWarning, UndefinedMetric
 from rankwise.losses.item_concordance import auc_components, item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.score_vectors import no_pair_to_order, true_and_predicted
@@ -35,6 +36,8 @@ effects are equal, which doubles the variance. Simulations need a little more
 """
 FEW_QUERIES = 8
 """With fewer queries resampling is unreliable: Student's interval replaces the bootstrap."""
+TOO_FEW = 4
+"""With fewer queries even Student's interval says little, and a warning tells so."""
 
 
 def confidence_interval(
@@ -136,12 +139,58 @@ def score_interval(
     return _wilson(estimate, min(independent, 4 * disjoint), stats.t.ppf(0.5 + level / 2, freedom))
 
 
-def student_interval(mean: float, variance: float, level: float, q: int) -> tuple[float, float]:
-    """For a mean over q queries, cut at 0 and 1; Wilson's interval if all queries agree."""
+def student_interval(
+    mean: float,
+    variance: float,
+    level: float,
+    q: int,
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> tuple[float, float]:
+    """For a mean over q queries of a measure that lies between the `limits`, where it is cut.
+
+    If all queries agree, or if there is only one, they say nothing about the variance. A measure
+    between two limits varies at most as much as one that takes only these two values, so its
+    interval is then Wilson's for a share of q trials; without limits it is the whole range.
+    """
+    least, greatest = limits
     if variance < 1e-24 or q < 2:
-        return _wilson(mean, q, stats.norm.ppf(0.5 + level / 2))
+        width = greatest - least
+        if not np.isfinite(width):
+            return limits
+        share = min(max((mean - least) / width, 0.0), 1.0)
+        low, high = _wilson(share, q, stats.norm.ppf(0.5 + level / 2))
+        return min(least + width * low, float(mean)), max(least + width * high, float(mean))
     reach = stats.t.ppf(0.5 + level / 2, q - 1) * np.sqrt(variance)
-    return max(float(mean - reach), 0.0), min(float(mean + reach), 1.0)
+    return max(float(mean - reach), least), min(float(mean + reach), greatest)
+
+
+def interval_over_queries(
+    values: np.ndarray,
+    level: float,
+    random_state: RandomState,
+    limits: tuple[float, float] = (0.0, 1.0),
+) -> tuple[float, float]:
+    """For the mean of one value per query: Student's interval for few queries, else the bootstrap.
+
+    It never has zero width unless the measure has none left: see `student_interval`.
+    """
+    q = len(values)
+    if q < FEW_QUERIES or np.ptp(values) < 1e-12:
+        variance = values.var(ddof=1) / q if q > 1 else 0.0
+        return student_interval(float(values.mean()), variance, level, q, limits)
+    low, high = bootstrap_interval(values, level, check_random_state(random_state))
+    return max(low, limits[0]), min(high, limits[1])
+
+
+def warn_of_few(units: int, what: str = "queries", stacklevel: int = 3) -> None:
+    """Say that an estimate over so few queries or folds tells little."""
+    if units < TOO_FEW:
+        warnings.warn(
+            f"the estimate rests on {units} {what} only: its standard error and interval say "
+            f"little. {TOO_FEW} are the least that can be trusted.",
+            EstimateWarning,
+            stacklevel=stacklevel + 1,
+        )
 
 
 def bootstrap_interval(
@@ -207,7 +256,4 @@ def _over_queries(
         raise UndefinedMetric(
             "s is constant within every query: scores that order nothing have no interval."
         )
-    if q < FEW_QUERIES or np.ptp(values) < 1e-12:
-        return student_interval(values.mean(), values.var(ddof=1) / q, level, q)
-    low, high = bootstrap_interval(values, level, check_random_state(random_state))
-    return max(low, 0.0), min(high, 1.0)
+    return interval_over_queries(values, level, random_state)

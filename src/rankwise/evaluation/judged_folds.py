@@ -1,7 +1,8 @@
-"""Folds that keep queries whole, and the concordance that a model reaches on them."""
+"""Folds that keep queries whole, and how well a model orders what they hold out."""
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order
+from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits, kept_together
 from rankwise.numerics.progress import track
@@ -107,35 +109,64 @@ def refitting_folds(
 class JudgedFolds:
     """Scores y of held-out items, and ranks of their predictions, comparable inside a unit.
 
-    A unit is a query, or a fold if there are no queries.
+    A unit is a query, or a fold if there are no queries. `scores` are the predictions themselves.
     """
 
     y: np.ndarray
     levels: np.ndarray
     units: Queries
     items: np.ndarray
+    scores: np.ndarray
 
-    def concordance(self) -> np.ndarray:
-        """(u,) the concordance of each unit, nan if it has no pair."""
-        pairs, right = concordant_pairs(self.y, self.levels[:, None], self.units)
-        out = np.full(len(pairs), np.nan)
-        return np.divide(right[:, 0], pairs, out=out, where=pairs > 0)
+    def values(self, scoring: Scoring = None) -> np.ndarray:
+        """(u,) the measure of each unit, nan if it has nothing to judge."""
+        measure = read_scoring(scoring).bound(self.y)
+        values = np.full(len(self.units), np.nan)
+        if measure.judges_pairs:
+            pairs, right = concordant_pairs(self.y, self.levels[:, None], self.units)
+            return np.divide(right[:, 0], pairs, out=values, where=pairs > 0)
+        predicted = self.levels if measure.judges_order else self.scores
+        for unit, items in enumerate(self.units):
+            with suppress(UndefinedMetric):
+                values[unit] = measure.measure(self.y[items], predicted[items])
+        return values
+
+    def mean_of_units(
+        self, values: np.ndarray, queries: Queries, groups: Queries | None = None
+    ) -> tuple[float, np.ndarray]:
+        """The mean of the values (u,) that are not nan, and its influence values.
+
+        Queries that share a group count as one unit, whose influence is the sum of theirs.
+        """
+        judged = np.flatnonzero(~np.isnan(values))
+        score, influence = mean_over_units(values[judged])
+        q = len(judged)
+        together = kept_together(queries, groups) if len(queries) > 1 else None
+        if groups is None or together is None or q < 2:
+            return float(score), influence
+        first = self.items[self.units.order[self.units.starts[judged]]]
+        joint, which = np.unique(together[first], return_inverse=True)
+        c = len(joint)
+        if c == q:
+            return float(score), influence
+        scale = np.sqrt((q - 1) / q * c / (c - 1)) if c > 1 else np.nan
+        return float(score), np.bincount(which, influence) * scale
 
     def mean_and_influence(
-        self, by_query: bool, groups: Queries | None = None
+        self, queries: Queries, groups: Queries | None = None, scoring: Scoring = None
     ) -> tuple[float, np.ndarray]:
         """The estimate and its influence values (see rankwise.metrics.uncertainty).
 
-        With queries the estimate is the mean over queries, else the share over the pairs of all
-        folds together. With groups and without queries, groups take the place of items.
+        With queries the estimate is the mean over queries. Without queries it is the share over the
+        pairs of all folds together, or for a measure of lists the mean over folds. With groups,
+        groups take the place of items, and queries that share a group are one unit.
         """
-        if by_query:
-            values = self.concordance()
-            score, influence = mean_over_units(values[~np.isnan(values)])
-        else:
-            score, influence = share_of_pairs(*item_concordance(self.y, self.levels, self.units))
-            if groups is not None:
-                influence = np.bincount(groups.codes[self.items], influence, len(groups))
+        if len(queries) > 1 or not read_scoring(scoring).judges_pairs:
+            return self.mean_of_units(self.values(scoring), queries, groups)
+        read_scoring(scoring).bound(self.y)
+        score, influence = share_of_pairs(*item_concordance(self.y, self.levels, self.units))
+        if groups is not None:
+            influence = np.bincount(groups.codes[self.items], influence, len(groups))
         return float(score), influence
 
 
@@ -143,18 +174,20 @@ def judge(model: UnseenScores, folds: Folds, task: str = "cross-validation") -> 
     """Judge the scores of the test items of each fold by the model trained without the fold."""
     if folds.is_leave_pair_out:
         raise ValueError("leave-pair-out compares pairs, not folds: give cv as folds.")
-    items, levels, labels = [], [], []
+    items, levels, predicted, labels = [], [], [], []
     splits = folds.splits
     for number, (held, test) in track(enumerate(splits), len(splits), task):
         items.append(test)
-        levels.append(model.ties.levels(test, model.without(held, test)))
+        predicted.append(model.without(held, test))
+        levels.append(model.ties.levels(test, predicted[-1]))
         labels.append(folds.units(number, test))
     model.refuse_untaught("hold out fewer items at a time")
     tested = np.concatenate(items)
     _, codes = np.unique(np.concatenate(labels), return_inverse=True)
     units = Queries(codes, np.arange(codes.max() + 1))
-    judged = JudgedFolds(model.y[tested], np.concatenate(levels), units, tested)
-    if np.isnan(judged.concordance()).all():
+    both = np.concatenate(levels), np.concatenate(predicted)
+    judged = JudgedFolds(model.y[tested], both[0], units, tested, both[1])
+    if np.isnan(judged.values()).all():
         raise UndefinedMetric(
             "no held-out fold has a pair of items with different scores: use larger folds."
         )

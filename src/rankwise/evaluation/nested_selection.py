@@ -9,9 +9,15 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rankwise.evaluation.estimators import check_estimator
-from rankwise.evaluation.intervals import TRAINING, score_interval, student_interval
+from rankwise.evaluation.intervals import (
+    TRAINING,
+    score_interval,
+    student_interval,
+    warn_of_few,
+)
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.unseen_scores import RefittedScores
+from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
 
 
@@ -20,7 +26,8 @@ class NestedScore:
     """`score` ± `score_se` on data that neither training nor selection saw, and its `interval`.
 
     `selected_score` is the cross-validated score by which the estimator chose, which is too good by
-    the `optimism`; it is None if the estimator has no `best_score_`. `chosen` lists the choice of
+    the `optimism`; it is None if the estimator has no `best_score_`, or one of another measure than
+    the one that was asked for. `chosen` lists the choice of
     each outer fold.
     """
 
@@ -36,7 +43,8 @@ class NestedScore:
 
     def __str__(self) -> str:
         low, high = self.interval
-        text = f"{self.score:.3f} ± {self.score_se:.3f} (95% {low:.3f} to {high:.3f})"
+        spread = f" ± {self.score_se:.3f}" if np.isfinite(self.score_se) else ""
+        text = f"{self.score:.3f}{spread} (95% {low:.3f} to {high:.3f})"
         if self.selected_score is not None:
             text += f"; the selection itself saw {self.selected_score:.3f}"
         return text
@@ -50,30 +58,46 @@ def nested_score(
     *,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
+    scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> NestedScore:
-    """Concordance by an outer cross-validation around an estimator that chooses its parameters.
+    """The score by an outer cross-validation around an estimator that chooses its parameters.
 
     Each outer fold is scored by a model whose parameters were chosen without the fold. The
     estimator may be RankRLSCV, RankSVMCV, a GridSearchCV, or any other. `cv` is as in RankRLSCV,
     except that "auto" is leave-query-out up to 10 queries, else 10 folds (by query; stratified if y
     has two values). With queries the score is the mean over queries, else the share over the pairs
-    that folds hold out together. Items of one group always leave together, in the outer folds and
-    in those of an estimator whose `fit` takes groups.
+    that folds hold out together (for a measure of lists: the mean over folds). Items of one group
+    always leave together, in the outer folds and in those of an estimator whose `fit` takes groups;
+    queries that share a group count as one unit.
+
+    scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. It judges; what the
+        estimator chooses by is its own `scoring`.
+
+    The interval of a mean over queries or folds is Student's. If all of them have the same value it
+    is Wilson's for as many trials, and `score_se` is nan: equal values do not show an error. Fewer
+    than 4 raise an EstimateWarning.
     """
     check_estimator(est)
     y, queries = checked_scores(y, qid)
+    measure = read_scoring(scoring)
     by_query = len(queries) > 1
     together = group_labels(groups, len(y))
     folds = refitting_folds(cv, y, queries, random_state, together)
     model = RefittedScores(est, X, y, several(queries), together)
     judged = judge(model, folds, "outer folds")
-    score, influence = judged.mean_and_influence(by_query, together)
+    score, influence = judged.mean_and_influence(queries, together, scoring)
     variance = float(influence @ influence) * (1.0 if by_query else TRAINING)
-    if by_query:
-        interval = student_interval(score, variance, 0.95, len(influence))
+    units = len(influence)
+    if by_query or not measure.judges_pairs:
+        warn_of_few(units, "queries" if by_query else "folds")
+        variance = variance if np.isfinite(variance) else 0.0
+        interval = student_interval(score, variance, 0.95, units, measure.range)
+        variance = variance if variance > 1e-24 else np.nan
     else:
-        units = len(influence)
         interval = score_interval(score, variance, 0.95, disjoint=units // 2, freedom=units - 1)
-    selected = getattr(model.model, "best_score_", None)
+    own = est.get_params(deep=False).get("scoring")
+    same = scoring is None or (own is not None and repr(read_scoring(own)) == repr(measure))
+    selected = getattr(model.model, "best_score_", None) if same else None
     return NestedScore(score, float(np.sqrt(variance)), interval, selected, model.chosen)

@@ -181,7 +181,7 @@ def _refitted(
         if folds.is_leave_pair_out:
             return share_of_pairs(*judge_pairs(model))[0][None]
         try:
-            return np.array([np.nanmean(judge(model, folds).concordance())])
+            return np.array([np.nanmean(judge(model, folds).values())])
         except UndefinedMetric:
             return np.array([0.5])
 

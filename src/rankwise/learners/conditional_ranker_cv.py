@@ -13,7 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.conditional_ranker import ConditionalRanker, relation_problem
-from rankwise.metrics import ranking_error
+from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
 from rankwise.model_selection.choosing import search_grid
 from rankwise.model_selection.relational_splits import (
@@ -23,6 +23,7 @@ from rankwise.model_selection.relational_splits import (
     RowSplit,
 )
 from rankwise.solvers.relation_problem import RelationProblem
+from rankwise.supervision.queries import Queries
 from rankwise.supervision.relation import Labels
 from rankwise.validation import check_alphas, check_choice
 
@@ -34,12 +35,13 @@ SETTINGS = {
 }
 """For what is new at test time: folds of any graph, and the hold-outs of a complete graph."""
 
-ErrorsOf = Callable[[np.ndarray], np.ndarray]
-"""Errors (units, a) of held-out edges for a grid of alphas, largest first."""
+Measure = Scorer | OwnMeasure
+ScoresOf = Callable[[np.ndarray], np.ndarray]
+"""Scores (units, a) of held-out edges for a grid of alphas, largest first."""
 
 
 class ConditionalRankerCV(BaseEstimator):
-    """ConditionalRanker with the alpha of least conditional ranking error on held-out edges.
+    """ConditionalRanker with the alpha that ranks held-out edges best.
 
     Each fold is solved once for all alphas: in closed form if its training edges are a complete
     graph of some nodes (as they are when rows, columns or both of a complete graph are held out),
@@ -59,22 +61,34 @@ class ConditionalRankerCV(BaseEstimator):
         nodes out in both roles. Leave-one-out compares scores of different models, unless whole
         conditions are held out.
     random_state : draws the folds
+    scoring : None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
+        rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition
 
     Attributes
     ----------
-    alpha_, best_score_ : the chosen alpha, and 1 − its conditional ranking error
+    alpha_, best_score_ : the chosen alpha, and its score
     alphas_ : the grid that was scored, largest first
     cv_results_ : {"alpha", "score", "score_se"}; the standard error is taken over folds, or over
         conditions with leave-one-out
     best_estimator_ : the ranker refitted on all edges with alpha_
     """
 
-    def __init__(self, ranker=None, *, alphas=None, setting="both", cv="auto", random_state=None):
+    def __init__(
+        self,
+        ranker=None,
+        *,
+        alphas=None,
+        setting="both",
+        cv="auto",
+        random_state=None,
+        scoring=None,
+    ):
         self.ranker = ranker
         self.alphas = alphas
         self.setting = setting
         self.cv = cv
         self.random_state = random_state
+        self.scoring = scoring
 
     def fit(self, X, Y, *, edges=None) -> ConditionalRankerCV:
         """As ConditionalRanker.fit, once per fold; then refits with the best alpha on all edges."""
@@ -84,14 +98,16 @@ class ConditionalRankerCV(BaseEstimator):
         ranker.set_params(alpha=1.0)
         problem, _ = relation_problem(ranker, X, Y, edges)
         leaves_one_out = self._leaves_one_out(problem)
-        errors_of = (self._leave_one_out_errors if leaves_one_out else self._fold_errors)(problem)
+        measures = [read_scoring(self.scoring).bound(one.as_edges().y) for one in problem.labels]
+        way = self._leave_one_out_scores if leaves_one_out else self._fold_scores
+        scores_of = way(problem, measures)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             descending = alphas[::-1]  # conjugate gradients start from the next larger alpha
-            scores, influence = mean_over_units(1 - errors_of(descending))
+            scores, influence = mean_over_units(scores_of(descending))
             return scores[::-1, None], influence.T[::-1, :, None]
 
-        grid = search_grid(score, alphas, ceiling=1.0)
+        grid = search_grid(score, alphas, ceiling=measures[0].range[1])
         best = grid.best[0]
         self.alphas_, scores = grid.alphas[::-1], grid.scores[::-1, 0]
         errors = grid.errors[::-1, 0]
@@ -111,23 +127,23 @@ class ConditionalRankerCV(BaseEstimator):
         whole_conditions = self.setting == problem.task.condition + "s"
         return self.cv == "auto" and complete and problem.two_domains and whole_conditions
 
-    def _leave_one_out_errors(self, problem: RelationProblem) -> ErrorsOf:
+    def _leave_one_out_scores(self, problem: RelationProblem, measures: list[Measure]) -> ScoresOf:
         """(relations × conditions, alphas): the decompositions are shared by all alphas."""
         holdouts, turned = RelationHoldouts(problem), problem.task.turned
         _, what = SETTINGS[self.setting]
 
-        def errors(alpha: float) -> list[float]:
+        def scored(alpha: float) -> list[float]:
             held_out = np.moveaxis(holdouts.without(what, alpha), -1, 0)
             return [
-                ranking_error(y, s)
-                for labels, scores in zip(problem.labels, held_out)
+                _value(measure, y, s)
+                for measure, labels, scores in zip(measures, problem.labels, held_out)
                 for y, s in zip(turned(labels.Y), turned(scores))
                 if np.ptp(y) > 0
             ]
 
-        return lambda alphas: np.array([errors(alpha) for alpha in alphas.tolist()]).T
+        return lambda alphas: np.array([scored(alpha) for alpha in alphas.tolist()]).T
 
-    def _fold_errors(self, problem: RelationProblem) -> ErrorsOf:
+    def _fold_scores(self, problem: RelationProblem, measures: list[Measure]) -> ScoresOf:
         """(relations × folds, alphas): each fold keeps its decomposition."""
         splitter = self._splitter(problem)
         folds = []
@@ -135,8 +151,8 @@ class ConditionalRankerCV(BaseEstimator):
             edges = np.column_stack([labels.rows, labels.columns])
             for train, test in splitter.split(edges):
                 fold = problem.with_labels(relation, labels.take(train))
-                folds.append((fold, labels.take(test)))
-        return lambda alphas: np.array([_test_errors(*fold, alphas) for fold in folds])
+                folds.append((fold, labels.take(test), measures[relation]))
+        return lambda alphas: np.array([_test_scores(*fold, alphas) for fold in folds])
 
     def _splitter(self, problem: RelationProblem) -> Any:
         if hasattr(self.cv, "split") and not isinstance(self.cv, str):
@@ -170,15 +186,27 @@ class ConditionalRankerCV(BaseEstimator):
         return self.best_estimator_.score(U, V, Y)
 
 
-def _test_errors(fold: RelationProblem, test: Labels, alphas: np.ndarray) -> list[float]:
-    """Conditional ranking error at the test edges for every alpha, from one training set."""
-    condition, _ = fold.task.conditions_first(test.rows, test.columns)
+def _value(measure: Measure, y: np.ndarray, s: np.ndarray) -> float:
+    """The measure of one condition, nan if it has nothing to judge."""
     try:
-        return [
-            ranking_error(test.y, scores[:, 0], condition)
-            for scores in fold.predictions_at(test, alphas.tolist())
-        ]
-    except UndefinedMetric as error:
+        return measure.measure(y, s)
+    except UndefinedMetric:
+        return np.nan
+
+
+def _test_scores(
+    fold: RelationProblem, test: Labels, measure: Measure, alphas: np.ndarray
+) -> list[float]:
+    """Mean over conditions at the test edges for every alpha, from one training set."""
+    condition, _ = fold.task.conditions_first(test.rows, test.columns)
+    conditions = Queries.from_labels(condition, len(condition))
+    judged = [items for items in conditions if np.ptp(test.y[items]) > 0]
+    if not judged:
         raise UndefinedMetric(
             "a fold has no condition with two test edges of different value; use fewer folds."
-        ) from error
+        )
+    scores = []
+    for predicted in fold.predictions_at(test, alphas.tolist()):
+        values = [_value(measure, test.y[items], predicted[items, 0]) for items in judged]
+        scores.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
+    return scores

@@ -143,7 +143,7 @@ class ScoreSquaredHinge(ScoreRisk):
         def curvature(v: np.ndarray) -> np.ndarray:
             return 2.0 * weight * (degree * v - window.sums(v))
 
-        bent = curvature(p)
+        bent = curvature(p) if p.any() else np.zeros_like(p)
         tilt = 2.0 * weight * tilt
         value = p @ (0.5 * bent + tilt) + self._weighted_sum(c)
         return Evaluation(

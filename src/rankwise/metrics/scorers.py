@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from contextlib import suppress
+from copy import copy
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
+from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import list_measures, pair_measures
 from rankwise.supervision.queries import check_scored_queries
-from rankwise.validation import check_choice
 
 # name -> the measure and its sign. Searches maximise, so errors and costs are negated.
 MEASURES: dict[str, tuple[Callable[..., float], int]] = {
@@ -30,8 +32,37 @@ MEASURES: dict[str, tuple[Callable[..., float], int]] = {
 }
 
 
+ALIASES = {
+    "map": "average_precision",
+    "tau": "kendall_tau_b",
+    "tau_b": "kendall_tau_b",
+    "err": "expected_reciprocal_rank",
+}
+TITLES = {
+    "concordance": "share of pairs in the right order",
+    "auc": "AUC",
+    "kendall_tau_b": "Kendall's τ_b",
+    "ndcg": "NDCG",
+    "average_precision": "MAP",
+    "expected_reciprocal_rank": "ERR",
+}
+"""How results call a measure; the others go by their name."""
+RANGES: dict[str, tuple[float, float]] = {
+    "kendall_tau_b": (-1.0, 1.0),
+    "ranking_error": (-1.0, 0.0),
+    "misranking": (-1.0, 0.0),
+    "mean_squared_difference": (-np.inf, 0.0),
+    "mean_absolute_difference": (-np.inf, 0.0),
+    "pair_cost": (-np.inf, 0.0),
+}
+"""The least and the greatest value of a scorer, if they are not 0 and 1."""
+
+
 def scorer(name: str, **options: object) -> Scorer:
-    """A measure as the `scoring` of a scikit-learn search: `scorer("ndcg", k=10)`.
+    """A measure as the `scoring` of a search: `scorer("ndcg@10")`, or `scorer("ndcg", k=10)`.
+
+    The names are those of rankwise.metrics, and "map", "tau" and "err" for short; "@10" after a
+    name says that only the first 10 ranks count (`k=10`).
 
     Greater is better, so errors and costs are negated. If the measure takes `qid`, the scorer
     requests it: with `sklearn.set_config(enable_metadata_routing=True)` the call
@@ -46,7 +77,7 @@ class Scorer:
     """A callable scorer(estimator, X, y, qid=None); `rankwise.metrics.scorer` makes it."""
 
     def __init__(self, name: str, **options: object):
-        check_choice("name", name, MEASURES)
+        name, options = _parsed(name, options)
         measure, _ = MEASURES[name]
         known = [p for p in inspect.signature(measure).parameters if p not in ("y", "s", "qid")]
         for option in options:
@@ -63,6 +94,48 @@ class Scorer:
     def takes_qid(self) -> bool:
         """Whether the measure has a value for each query."""
         return "qid" in inspect.signature(MEASURES[self.name][0]).parameters
+
+    @property
+    def range(self) -> tuple[float, float]:
+        """The least and the greatest value that the scorer can take."""
+        return RANGES.get(self.name, (0.0, 1.0))
+
+    @property
+    def title(self) -> str:
+        """The measure in the words of a table: "NDCG@10"."""
+        k = self.options.get("k")
+        title = TITLES.get(self.name, self.name.replace("_", " "))
+        return title if k is None else f"{title}@{k}"
+
+    @property
+    def judges_order(self) -> bool:
+        """Whether only the order of the scores counts, not their differences."""
+        return "difference" not in self.name and self.name != "pair_cost"
+
+    @property
+    def judges_pairs(self) -> bool:
+        """Whether the value is the share of pairs in the right order."""
+        return self.name in ("concordance", "auc")
+
+    def bound(self, y: np.ndarray) -> Scorer:
+        """The scorer for parts of the scores y, with what all of y say about a part.
+
+        ERR takes the best grade of the scale from all of y, and a third value of y is refused
+        wherever it lies if the measure needs two.
+        """
+        if self.name in ("auc", "average_precision"):
+            with suppress(UndefinedMetric):
+                self.measure(y, np.zeros(len(y)))
+        if not self.needs_highest_grade:
+            return self
+        known = copy(self)
+        known.options = {**self.options, "highest": float(np.max(y))}
+        return known
+
+    @property
+    def needs_highest_grade(self) -> bool:
+        """Whether the best grade of the scale must be taken from the scores."""
+        return self.name == "expected_reciprocal_rank" and self.options.get("highest") is None
 
     def measure(self, y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
         """The measure of given scores s, negated if smaller is better."""
@@ -96,6 +169,65 @@ class Scorer:
     def __repr__(self) -> str:
         options = "".join(f", {key}={value!r}" for key, value in self.options.items())
         return f"scorer({self.name!r}{options})"
+
+
+class OwnMeasure:
+    """A user's callable(y, s), greater is better, with the interface of Scorer that folds need."""
+
+    title = "own measure"
+    range = (-np.inf, np.inf)
+    judges_order = judges_pairs = False
+
+    def __init__(self, function: Callable[[np.ndarray, np.ndarray], float]):
+        self._function = function
+
+    def bound(self, y: np.ndarray) -> OwnMeasure:
+        return self
+
+    def measure(self, y: np.ndarray, s: np.ndarray) -> float:
+        value = self._function(y, s)
+        if not np.isfinite(value):
+            raise ValueError(f"scoring returned {value} for {len(y)} held-out items.")
+        return value
+
+
+Scoring = str | Scorer | OwnMeasure | Callable[[np.ndarray, np.ndarray], float] | None
+"""None is 1 − ranking error; else a measure's name, a scorer, or a callable(y, s) to maximise."""
+
+
+def read_scoring(scoring: Scoring) -> Scorer | OwnMeasure:
+    """The measure that an argument `scoring` names."""
+    if scoring is None:
+        return Scorer("concordance")
+    if isinstance(scoring, str):
+        return Scorer(scoring)
+    if isinstance(scoring, Scorer | OwnMeasure):
+        return scoring
+    if not callable(scoring):
+        raise ValueError(
+            f"scoring must be None, a measure's name or a callable(y, s); got {scoring!r}."
+        )
+    return OwnMeasure(scoring)
+
+
+def _parsed(name: str, options: dict[str, object]) -> tuple[str, dict[str, object]]:
+    """The full name of the measure, and the options with the K of a name such as "ndcg@K"."""
+    if not isinstance(name, str):
+        raise ValueError(f"name must be a string such as 'ndcg@10'; got {name!r}.")
+    base, at, ranks = name.partition("@")
+    base = ALIASES.get(base, base)
+    if base not in MEASURES:
+        known = ", ".join([*MEASURES, *ALIASES])
+        raise ValueError(f"name {name!r} is no measure; the names are {known}, and ndcg@K, err@K.")
+    if not at:
+        return base, options
+    if "k" not in inspect.signature(MEASURES[base][0]).parameters:
+        raise ValueError(f"{base} has no @K: ndcg@K and err@K have one.")
+    if not (ranks.isascii() and ranks.isdigit() and int(ranks) > 0):
+        raise ValueError(f"{name!r}: after @ comes a positive number of ranks, as in {base}@10.")
+    if "k" in options:
+        raise ValueError(f"{name!r} says k already: leave k={options['k']!r} out.")
+    return base, {"k": int(ranks), **options}
 
 
 def _fitted_with_queries(estimator: BaseEstimator) -> bool:

@@ -50,7 +50,8 @@ class Folds:
         keeps groups whole (and queries), "leave-one-out" leaves each group out, "leave-pair-out"
         leaves the groups of both items out ("auto" takes it for 5 to 40 groups), and
         "leave-query-out" also holds out the other items of the groups that the query touches
-    pair_matrices : how many m × m matrices leave-pair-out needs for each alpha (see HeldOut).
+    pair_matrices : how many m × m matrices leave-pair-out needs for each alpha (see HeldOut), or
+        infinity if the measure needs more than pairs.
         "auto" takes leave-pair-out if they are at most 500, and their m³ operations together no
         more than those of one matrix of 4000 items
 
@@ -65,7 +66,7 @@ class Folds:
         y: np.ndarray | None = None,
         groups: ArrayLike | None = None,
         random_state: RandomState = None,
-        pair_matrices: int = 1,
+        pair_matrices: float = 1,
     ):
         self.queries = queries
         self._pair_matrices = pair_matrices
@@ -114,7 +115,7 @@ class Folds:
         return "leave-group-out" if cv == "leave-one-out" else cv
 
     def _pairs_are_cheap(self) -> bool:
-        if self.groups is not None:
+        if self.groups is not None and np.isfinite(self._pair_matrices):
             return GROUPS_FROM <= len(self.groups) <= GROUPS_UP_TO
         work = self._pair_matrices * float(self.queries.n_items) ** 3
         few = self._pair_matrices <= MATRICES_UP_TO and work <= float(LEAVE_PAIR_OUT_UP_TO) ** 3

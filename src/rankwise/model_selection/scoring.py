@@ -6,7 +6,6 @@ squared standard errors (see rankwise.metrics.uncertainty). Shapes: a alphas, k 
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from contextlib import suppress
 
 import numpy as np
@@ -17,16 +16,14 @@ from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics.scorers import Scorer, scorer
+from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.metrics.ties import tied
 from rankwise.metrics.uncertainty import jackknife, mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 
-Measure = Callable[[np.ndarray, np.ndarray], float]
-Scoring = str | Scorer | Measure | None
-"""None is 1 − ranking error; else a measure's name, a scorer, or a callable(y, s) to maximise."""
+Measure = Scorer | OwnMeasure
 
 
 def folds_of(
@@ -34,8 +31,12 @@ def folds_of(
     cv: Splits,
     random_state: RandomState = None,
     groups: ArrayLike | None = None,
+    scoring: Scoring = None,
 ) -> Folds:
-    """The folds of `cv` for these hold-outs, whose cost decides what cv="auto" means."""
+    """The folds of `cv` for these hold-outs, whose cost decides what cv="auto" means.
+
+    Leave-pair-out is not chosen for a measure of whole lists.
+    """
     supervision = held_out.supervision
     return Folds(
         cv,
@@ -43,7 +44,7 @@ def folds_of(
         getattr(supervision, "Y", None),
         groups,
         random_state=random_state,
-        pair_matrices=held_out.pair_matrices(),
+        pair_matrices=held_out.pair_matrices() if read_scoring(scoring).judges_pairs else np.inf,
     )
 
 
@@ -58,7 +59,7 @@ def score_grid(
 
 def highest_score(scoring: Scoring) -> float:
     """The greatest value that a score can take; infinite for measures that are not ours."""
-    return 1.0 if scoring is None or isinstance(scoring, str | Scorer) else np.inf
+    return read_scoring(scoring).range[1]
 
 
 def score_pairs(
@@ -68,8 +69,14 @@ def score_pairs(
 
     With groups the groups of both items are held out, and influence values are those of groups.
     """
-    if scoring not in (None, "concordance"):
-        raise ValueError("leave-pair-out judges pairs: scoring must be None, 1 − ranking error.")
+    measure = read_scoring(scoring)
+    if not measure.judges_pairs:
+        raise ValueError(
+            f"leave-pair-out judges pairs, not {measure.title}: scoring must be None, 1 − ranking "
+            "error, or give cv as a number of folds."
+        )
+    for y in _true_scores(held_out).T:
+        measure.bound(y)
     queries = held_out.supervision.queries
     if groups is None:
         judged = held_out.judge_pairs(alphas)
@@ -149,13 +156,13 @@ def score_folds(
     Y = Y[tested]
     _, codes = np.unique(labels, return_inverse=True)
     units = Queries(codes, np.arange(codes.max() + 1))
-    if scoring is None and len(units) == 1:
+    if read_scoring(scoring).judges_pairs and len(units) == 1:
         return _score_single_unit(Y, predictions, units)
     values = unit_values(Y, predictions, units, scoring)
     if len(units) == 1:
-        measure = _measure(scoring)
+        measures = _bound(scoring, Y)
         influence = jackknife(
-            lambda rest: _measured(measure, Y[rest], predictions[:, rest], ValueError), len(Y)
+            lambda rest: _measured(measures, Y[rest], predictions[:, rest], ValueError), len(Y)
         )
         return values[:, 0], influence.swapaxes(0, 1)
     means, influences = zip(*(mean_over_units(value) for value in values))
@@ -198,50 +205,36 @@ def unit_values(
     """
     a, _, k = predictions.shape
     values = np.full((a, len(units), k), np.nan)
-    if scoring is None:
+    measures = _bound(scoring, Y)
+    if read_scoring(scoring).judges_pairs:
         for j in range(k):
             S = np.ascontiguousarray(predictions[:, :, j].T)
             pairs, right = concordant_pairs(Y[:, j], S, units)
             judged = pairs > 0
             values[:, judged, j] = (right[judged] / pairs[judged, None]).T
         return values
-    measure = _measure(scoring)
     undefined = (UndefinedMetric,) if len(units) > 1 else ()
     for unit, items in enumerate(units):
-        values[:, unit] = _measured(measure, Y[items], predictions[:, items], *undefined)
+        values[:, unit] = _measured(measures, Y[items], predictions[:, items], *undefined)
     return values
 
 
 def _measured(
-    measure: Measure, Y: np.ndarray, predictions: np.ndarray, *ignored: type[Exception]
+    measures: list[Measure], Y: np.ndarray, predictions: np.ndarray, *ignored: type[Exception]
 ) -> np.ndarray:
-    """(a, k) values of a measure of predictions (a, m, k), nan where an `ignored` error occurs."""
+    """(a, k) values of the k measures of predictions (a, m, k), nan where an error is `ignored`."""
     a, _, k = predictions.shape
     values = np.full((a, k), np.nan)
     for i, j in np.ndindex(a, k):
         with suppress(*ignored):
-            values[i, j] = measure(Y[:, j], predictions[i, :, j])
+            values[i, j] = measures[j].measure(Y[:, j], predictions[i, :, j])
     return values
 
 
-def _measure(scoring: Scoring) -> Measure:
-    """A callable(y, s) for which greater is better, and which returns finite numbers only."""
-    if isinstance(scoring, str):
-        scoring = scorer(scoring)
-    if isinstance(scoring, Scorer):
-        return scoring.measure
-    if not callable(scoring):
-        raise ValueError(
-            f"scoring must be None, a measure's name or a callable(y, s); got {scoring!r}."
-        )
-
-    def measure(y: np.ndarray, s: np.ndarray) -> float:
-        value = scoring(y, s)
-        if not np.isfinite(value):
-            raise ValueError(f"scoring returned {value} for {len(y)} held-out items.")
-        return value
-
-    return measure
+def _bound(scoring: Scoring, Y: np.ndarray) -> list[Measure]:
+    """The measure of each column of Y."""
+    measure = read_scoring(scoring)
+    return [measure.bound(y) for y in Y.T]
 
 
 def _score_single_unit(

@@ -5,7 +5,7 @@ replaced by diag(d) − d dᵀ/Σd for each query: the graph in which every item
 to all others. The Hessian becomes a weighted covariance within queries. If there are few features,
 the whole covariance matrix is factorised, O(m n² + n³), which takes care of any scale of the
 features and of correlations between them; otherwise its diagonal is used, O(nnz), which takes care
-of the scale alone.
+of the scale alone. Nothing is done if 2 alpha makes the diagonal even by itself.
 """
 
 from __future__ import annotations
@@ -24,6 +24,8 @@ FEW_FEATURES = 400
 """Up to so many features the covariance matrix is factorised."""
 RIDGE = 1e-12
 """The share of the diagonal that is added to it, so that rounding leaves it positive."""
+EVEN = 20.0
+"""If no entry of the diagonal exceeds so many times 2 alpha, it is not worth a pass over Φ."""
 
 Preconditioner = Callable[[np.ndarray], np.ndarray]
 
@@ -42,6 +44,7 @@ class Preconditioning:
 
     def __init__(self, phi: Matrix | LinearOperator, risk: Risk):
         self._phi, self._groups = phi, None
+        self._largest_square = np.inf  # at least Σ (x − x̄)² of every column
         if risk.queries is not None and not isinstance(phi, LinearOperator):
             self._groups = RowGroups(phi, risk.queries.order, risk.queries.starts)
 
@@ -51,12 +54,20 @@ class Preconditioning:
         if evaluation.diagonal is None or not known:
             return unchanged
         weight = evaluation.diagonal()
+        if self._groups is not None and n <= FEW_FEATURES:
+            return _inverse(self._groups.products(weight), alpha)
+        even = (EVEN - 1.0) * 2 * alpha
+        if float(weight.max()) * self._largest_square <= even:  # then so is Σ d (x − x̄)²
+            return unchanged
         if self._groups is None:
             diagonal = column_moments(self._phi, weight)[1]
-        elif n <= FEW_FEATURES:
-            return _inverse(self._groups.products(weight), alpha)
         else:
             diagonal = self._groups.squares(weight)
+        largest, least = float(diagonal.max()), float(weight.min())
+        if least > 0:
+            self._largest_square = min(self._largest_square, largest / least)
+        if largest <= even:
+            return unchanged
         diagonal += 2 * alpha
         return lambda residual: residual / diagonal
 
