@@ -121,7 +121,8 @@ class Preferences:
         outcome : (l,) 1, "a" or the name of a's item if a won; 0, "b" or the name of b's item if b
             won; 0.5 or "tie" if neither did
         items : names of all items, in the order of the rows of X; default the names that occur,
-            sorted: numbers, then text, then everything else by type and text. An item that no vote is about is listed in `never_compared`
+            sorted: numbers, then text, then everything else by type and text. An item that no vote
+            is about is listed in `never_compared`
         weight : (l,) how much each vote counts
         """
         votes = read_votes(a, b, outcome, items)
