@@ -30,6 +30,7 @@ from rankwise.holdout.tie_free import TieFreeQuery
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
+from rankwise.solvers.cholesky import NormalEquations
 from rankwise.solvers.resolvent import Resolvent
 from rankwise.solvers.spectral import PrimalSpectrum, SpectralSolver, Spectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
@@ -59,11 +60,17 @@ class QuadraticHoldouts(HeldOut):
         self.offset = offset
         self.quadratic = loss.quadratic(supervision)
         self.rule = loss.holdout_rule(supervision)
+        self.sums: NormalEquations | None = None
+        """The normal equations of the features without an offset, if they are known already."""
 
     @cached_property
     def spectrum(self) -> Spectrum:
         """The decomposition, when it is first needed."""
         centre = self.rule.centre if isinstance(self.rule, FreeRows) else None
+        if self.sums is not None and isinstance(self.matrix, Features):
+            spectrum = self.sums.spectrum.with_items(self.matrix.F, self.quadratic)
+            spectrum.centre = centre
+            return spectrum
         solver = SpectralSolver(self.matrix, self.quadratic, offset=self.offset, centre=centre)
         return solver.spectrum
 

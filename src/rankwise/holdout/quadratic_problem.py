@@ -30,10 +30,11 @@ from rankwise.spaces.space import (
     build_space,
 )
 from rankwise.supervision.supervision import ComparedItems, Supervision
+from rankwise.validation import refuse_non_finite
 
 SOLVERS = {
     "auto": "cg for sparse linear data if it converges in the time of a decomposition; else "
-    "cholesky for one alpha with a kernel matrix, and spectral for paths, hold-outs and features",
+    "cholesky for one alpha, and spectral for paths and hold-outs",
     "cholesky": "one Cholesky factorisation for each alpha; hold-outs decompose",
     "spectral": "one symmetric eigendecomposition for all alphas; exact",
     "cg": "conjugate gradients on the operator, linear kernel only, to a relative residual tol",
@@ -88,8 +89,9 @@ class QuadraticProblem(HeldOut):
     """The solutions for every alpha, and predictions for held-out items.
 
     Nothing is computed before it is needed. A single alpha with a kernel matrix takes one Cholesky
-    factorisation in place, after which the kernel matrix is gone. Paths of a reduced set take sums
-    over blocks of items, and only hold-outs need the map of all items. The first longer path or
+    factorisation in place, after which the kernel matrix is gone. Paths of features and of a
+    reduced set take sums over blocks of items, which one alpha factorises and several decompose;
+    only hold-outs need the map of all items. The first longer path or
     hold-out builds the space (again) and decomposes it, once for each group of outputs that share
     a Laplacian.
     """
@@ -137,6 +139,9 @@ class QuadraticProblem(HeldOut):
         for columns in self.loss.output_groups(self.supervision):
             told = self.supervision.select_outputs(columns)
             parts.append((columns, QuadraticHoldouts(space.matrix, told, self.loss)))
+        if self._known_sums and self.basis is None:
+            for (_, part), (_, sums) in zip(parts, self._sums):
+                part.sums = sums
         return parts
 
     def by_output(self, compute: Callable[[QuadraticHoldouts], np.ndarray]) -> np.ndarray:
@@ -165,7 +170,7 @@ class QuadraticProblem(HeldOut):
         solutions = None
         if self._factorises(alphas):
             solutions = self._cholesky_path(alphas)
-        elif self.basis is not None and "parts" not in vars(self):
+        elif self._has_sums and "parts" not in vars(self):
             solutions = self._joined([(c, sums.path(alphas)) for c, sums in self._sums])
         if solutions is None:
             solutions = self.by_output(lambda part: part.spectrum.path(alphas))
@@ -180,18 +185,33 @@ class QuadraticProblem(HeldOut):
         )
         return len(alphas) == 1 and not decomposed and self.space.has_kernel_matrix
 
+    @property
+    def _has_sums(self) -> bool:
+        """Whether paths are solved through normal equations: of features, or of a reduced set."""
+        if self.basis is not None:
+            return True
+        is_linear = isinstance(self.space, LinearSpace) and not self.space.has_kernel_matrix
+        return is_linear and self.solver == "auto"
+
+    @property
+    def _known_sums(self) -> bool:
+        return "_sums" in vars(self)
+
     @cached_property
     def _sums(self) -> list[tuple[np.ndarray, NormalEquations]]:
-        """The normal equations of a reduced set, one group of outputs each.
+        """The normal equations of features or of a reduced set, one group of outputs each.
 
-        Blocks of items are summed; the map of all items is never there as a whole.
+        Blocks of items are summed; the map of a reduced set is never there as a whole.
         """
-        assert isinstance(self.space, ReducedSpace)
+        rows = self.space.rows if isinstance(self.space, ReducedSpace) else self.X
         sums = []
         for columns in self.loss.output_groups(self.supervision):
             quadratic = self.loss.quadratic(self.supervision.select_outputs(columns))
-            equations = quadratic.laplacian.gram(self.space.rows, quadratic.target)
-            sums.append((columns, NormalEquations(*equations)))
+            with np.errstate(over="ignore", invalid="ignore"):
+                G, moments = quadratic.laplacian.gram(rows, quadratic.target)
+            if rows is self.X and not np.isfinite(G).all():
+                refuse_non_finite(self.X, "X")
+            sums.append((columns, NormalEquations(G, moments)))
         return sums
 
     def _cholesky_path(self, alphas: Alphas) -> np.ndarray | None:
@@ -307,14 +327,19 @@ class QuadraticProblem(HeldOut):
 
         One matrix if all outputs share the Laplacian, otherwise one matrix for each output.
         """
-        if "parts" not in vars(self):
+        known: list[tuple[np.ndarray, tuple[np.ndarray, np.ndarray]]] = []
+        if self._known_sums and self.basis is None:
+            known = [(columns, sums.gram) for columns, sums in self._sums]
+        elif "parts" in vars(self):
+            for columns, part in self.parts:
+                if isinstance(part.spectrum, PrimalSpectrum):
+                    known.append((columns, part.spectrum.gram))
+        if not known:
             return None
         grams: dict[int, np.ndarray] = {}
         moments = np.zeros((self.X.shape[1], self.supervision.n_outputs))
-        for columns, part in self.parts:
-            if not isinstance(part.spectrum, PrimalSpectrum):
-                return None
-            G, moments[:, columns] = part.spectrum.gram
+        for columns, (G, of_columns) in known:
+            moments[:, columns] = of_columns
             grams |= {int(j): G for j in columns}
         outputs = [0] if self.loss.outputs_always_share else sorted(grams)
         return [grams[j] for j in outputs], moments

@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
 from sklearn.utils.metaestimators import available_if
 
 from rankwise.learners.quadratic_ranker import QuadraticLearner, QuadraticRanker
 from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.losses.pair_losses import PairCost, PairLoss
 from rankwise.losses.quadratic_loss import PointwiseLoss
+from rankwise.solvers.cholesky import NormalEquations
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import LinearSpace
 from rankwise.supervision.preferences import check_preferences
@@ -160,9 +160,8 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         self.n_iter_ = 1
         solution = np.empty((X.shape[1], k))
         for gram, columns in zip(G, loss.equation_groups(k)):
-            regularised = gram + self.alpha * np.eye(X.shape[1])
-            solved = scipy.linalg.solve(regularised, moments[:, columns], assume_a="pos")
-            solution[:, columns] = solved
+            equations = NormalEquations(gram, moments[:, columns])
+            solution[:, columns] = equations.path([self.alpha])[0]
         self._set_model(LinearSpace(X, may_be_dual=False), solution, single)
         return self
 

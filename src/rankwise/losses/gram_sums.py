@@ -132,7 +132,7 @@ def _rows(
             rows -= less
         return rows
     out = np.empty((len(items), F.shape[1]))
-    gather = _gather_rows if F.flags.c_contiguous else _gather_columns
+    gather = _gather_rows if F.flags.c_contiguous else _gather_strips
     gather(F, items, np.zeros(F.shape[1]) if less is None else less, out)
     return out
 
@@ -146,14 +146,14 @@ def _gather_rows(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -
 
 
 @njit(cache=True, nogil=True)
-def _gather_columns(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
-    """Tile by tile, so that columns that are contiguous in memory are read in runs."""
-    tile = 32
-    for low in range(0, len(items), tile):
-        high = min(low + tile, len(items))
-        for j in range(len(less)):
-            for i in range(low, high):
-                out[i, j] = F[items[i], j] - less[j]
+def _gather_strips(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
+    """Eight columns at a time: each is read in one run, and whole cache lines are written."""
+    for low in range(0, len(less), 8):
+        high = min(low + 8, len(less))
+        for i in range(len(items)):
+            x = items[i]
+            for j in range(low, high):
+                out[i, j] = F[x, j] - less[j]
 
 
 def _sum_blocks(

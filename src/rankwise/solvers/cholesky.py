@@ -87,6 +87,11 @@ class NormalEquations:
         refuse_overflow(G, moments)
         self._G, self._moments = G, moments
 
+    @property
+    def gram(self) -> tuple[np.ndarray, np.ndarray]:
+        """G and Fᵀb."""
+        return self._G, self._moments
+
     @cached_property
     def spectrum(self) -> PrimalSpectrum:
         return PrimalSpectrum.of_sums(self._G, self._moments)
@@ -101,7 +106,8 @@ class NormalEquations:
 
     def _factorised(self, alpha: float) -> np.ndarray | None:
         """The weights for one alpha, None if they would have lost their digits."""
-        regularised = self._G + alpha * np.eye(len(self._G))
+        regularised = np.array(self._G)
+        regularised.flat[:: len(regularised) + 1] += alpha
         size = float(np.abs(regularised).sum(axis=0).max(initial=0.0))
         if not size:
             return None
