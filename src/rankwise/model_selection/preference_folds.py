@@ -103,6 +103,8 @@ class PreferenceFolds:
                 split = split[1]
             test = check_index(split, l, name)
             train = train[~np.isin(codes[train], codes[test])]
+            if not len(train):
+                raise ValueError(f"{name} leaves no statement to train on.")
             yield np.setdiff1d(np.arange(l), train), test
 
     def __str__(self) -> str:
