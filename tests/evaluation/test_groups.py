@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
+from sklearn.model_selection import GroupKFold
 
 from rankwise import RLS, RankRLS, RankRLSCV, RankSVMCV
 from rankwise.evaluation import (
@@ -118,10 +119,24 @@ def test_a_search_leaves_pairs_of_groups_out(options, qid):
             assert_allclose(scores[a, output], expected)
 
 
+def test_groups_that_cross_queries_are_refused_or_leave_alone():
+    qid, groups = np.tile(np.arange(3), 20), np.repeat(np.arange(20), 3)
+    rng = np.random.default_rng(0)
+    items = rng.normal(size=(60, 3))
+    y = items @ [1.0, -1.0, 0.5] + 0.1 * rng.normal(size=60)
+    for search in (RankRLSCV([0.1, 1.0, 10.0]), RankSVMCV([0.01, 0.1, 1.0])):
+        with pytest.raises(ValueError, match=r"groups cross queries.*nothing to train on"):
+            search.fit(items, y, qid=qid, groups=groups)
+        found = search.set_params(cv=GroupKFold(5)).fit(items, y, qid=qid, groups=groups)
+        assert found.best_score_ > 0.9 and found.cv_ == "5 folds of groups"
+    with pytest.raises(ValueError, match="groups cross queries"):
+        compare({"a": RankRLS(), "b": RankRLS(2.0)}, items, y, qid, groups=groups)
+
+
 def test_a_search_on_patients_is_not_deceived():
     data, sick, who = patients(3)
     found = RankRLSCV([0.01, 1.0, 100.0], kernel="rbf", gamma=0.5).fit(data, sick, groups=who)
-    assert found.cv_ == "leave-pair-out"
+    assert found.cv_ == "leave-pair-out of groups"
     assert abs(found.best_score_ - 0.5) < 0.35
     assert RankRLSCV([0.01], kernel="rbf", gamma=0.5).fit(data, sick).best_score_ > 0.99
 

@@ -10,7 +10,7 @@ from numpy.testing import assert_allclose
 from scipy.stats import kendalltau
 from sklearn.metrics import roc_auc_score
 
-from rankwise import metrics
+from rankwise import RankRLSCV, metrics
 from rankwise.supervision.preferences import Preferences
 from tests import reference_metrics as slow
 from tests.metrics.drawn_rankings import check, quick, rankings
@@ -170,3 +170,21 @@ def test_conditional_error_of_every_condition():
         metrics.conditional_error(Y, S, average="rows")
     with pytest.raises(ValueError, match="ties"):
         metrics.preference_error(Preferences([0], [1]), [1.0, 2.0], ties="third")
+
+
+@pytest.mark.parametrize("ties", ["half", "wrong"])
+@pytest.mark.parametrize("s", [[2.0, 1.0, 0.0], [1.0, 2.0, 0.0], [1.0, 1.0, 0.0]])
+def test_a_statement_of_equality_costs_a_half_whoever_stands_first(ties, s):
+    for winner, loser in ((0, 1), (1, 0)):
+        tie = Preferences([winner], [loser], n_items=3, tie=[True])
+        assert metrics.preference_error(tie, s, ties=ties) == 0.5
+        both = Preferences([winner, 0], [loser, 2], weight=[1, 3], n_items=3, tie=[True, False])
+        assert metrics.preference_error(both, s, ties=ties) == 0.125
+
+
+@pytest.mark.filterwarnings("ignore::rankwise.exceptions.GridWarning")
+def test_a_statement_of_equality_counts_as_in_a_search():
+    X = np.arange(6.0)[:, None]
+    preferences = Preferences([1, 3, 5, 2, 4], [0, 2, 4, 3, 5], tie=[0, 0, 0, 0, 1])
+    search = RankRLSCV([1e-3, 1.0, 1e3], cv=[[0, 1, 3], [2, 4]]).fit(X, preferences=preferences)
+    assert search.best_score_ == pytest.approx(1 - metrics.preference_error(preferences, X[:, 0]))

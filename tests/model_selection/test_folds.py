@@ -95,13 +95,29 @@ class TestGroups:
         assert len(inside.blocks) == 4
 
     def test_auto_with_groups(self):
-        assert Folds("auto", QUERIES, Y, groups=GROUPS).kind == "leave-query-out"
+        assert str(Folds("auto", QUERIES, Y, groups=np.arange(M) // 2)) == (
+            "leave-query-out with the groups of its items"
+        )
         folds = Folds("auto", ONE, Y, groups=GROUPS)
-        assert str(folds) == "3 folds" and len(folds.splits[0][0]) == 4
+        assert str(folds) == "3 folds of groups" and len(folds.splits[0][0]) == 4
         assert Folds("auto", ONE, Y, groups=np.arange(M) // 2).is_leave_pair_out
 
+    @pytest.mark.parametrize("cv", ["auto", "leave-query-out", 2, 5])
+    def test_groups_that_join_all_queries_leave_nothing_to_train_on(self, cv):
+        with pytest.raises(ValueError, match=r"groups cross queries.*GroupKFold"):
+            Folds(cv, QUERIES, Y, groups=GROUPS)
+        apart = Folds(GroupKFold(3), QUERIES, Y, groups=GROUPS)
+        assert str(apart) == "3 folds of groups"
+        assert sorted(held_sets(apart)) == [list(range(i, M, 3)) for i in range(3)]
+
+    def test_a_fold_of_all_items_is_refused(self):
+        with pytest.raises(ValueError, match="cv fold 1 leaves no item to train on"):
+            Folds([[0, 1], np.arange(M)], ONE, Y)
+        with pytest.raises(ValueError, match="nothing to train on"):
+            Folds("leave-one-out", ONE, Y, groups=np.zeros(M))
+
     def test_leave_pair_out_needs_three_groups(self):
-        assert Folds("leave-pair-out", ONE, Y, groups=GROUPS).is_leave_pair_out
+        assert str(Folds("leave-pair-out", ONE, Y, groups=GROUPS)) == "leave-pair-out of groups"
         with pytest.raises(ValueError, match="three groups or more"):
             Folds("leave-pair-out", ONE, Y, groups=np.arange(M) % 2)
 
@@ -132,7 +148,8 @@ class TestGroups:
         try:
             folds = Folds(cv, queries, Y, groups=groups)
         except ValueError as error:
-            assert "possible number" in str(error) or "qid with two" in str(error)
+            expected = ("possible number", "qid with two", "nothing to train on")
+            assert any(words in str(error) for words in expected)
             return
         if folds.is_leave_pair_out:
             return

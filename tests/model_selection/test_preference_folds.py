@@ -167,3 +167,9 @@ def test_refusals(options, told, message):
             search(**options).fit(X, preferences=preferences, **told)
     with pytest.raises(ValueError, match="two or more pairs"):
         RankRLSCV().fit(X, preferences=Preferences([0, 1], [1, 0]))
+
+
+def test_a_fold_of_all_statements_is_refused():
+    preferences = Preferences([0, 1, 2], [1, 2, 3])
+    with pytest.raises(ValueError, match="cv fold 0 leaves no statement to train on"):
+        RankRLSCV([1.0], cv=[[0, 1, 2]]).fit(np.arange(4.0)[:, None], preferences=preferences)

@@ -48,7 +48,7 @@ def test_from_scores_lists_every_pair_with_a_better_item(rows, with_queries):
     [
         ({"winner": [0, 3], "loser": [1, 3]}, "preference 1.*over itself"),
         ({"winner": [0, 6], "loser": [1, 2], "n_items": 6}, r"winner\[1\] = 6.*0 to 5"),
-        ({"winner": [0, 1], "loser": [1, -1], "n_items": 6}, r"loser\[1\] = -1"),
+        ({"winner": [0, 1], "loser": [1, -1], "n_items": 6}, "preference 1: loser is -1"),
         ({"winner": [0, 1], "loser": [1]}, "same length"),
         ({"winner": [0.5], "loser": [1]}, "winner.*row numbers"),
         ({"winner": ["a"], "loser": [1]}, "winner.*row numbers"),
@@ -123,3 +123,24 @@ def test_holdouts_leave_the_touching_preferences_out():
         rest = Preferences([0, 2], [1, 3], magnitude=[1, 3], n_items=4)
         without = RankRLS(0.5, kernel=kernel).fit(X[[0, 1, 4, 5]], preferences=rest)
         assert_allclose(pair, without.predict(X[[2, 3]]), atol=1e-9)
+
+
+@pytest.mark.parametrize("number", [-1, 2**60, 2**31, -1.0, 1e300])
+def test_numbers_that_are_no_rows_are_refused(number):
+    for name, sides in (("winner", ([0, number], [1, 2])), ("loser", ([0, 1], [1, number]))):
+        with pytest.raises(ValueError, match=f"preference 1: {name} is .* no row number"):
+            Preferences(*sides)
+    with pytest.raises(ValueError, match="n_items must lie between 0 and"):
+        Preferences([0], [1], n_items=2**60)
+    with pytest.raises(ValueError, match="n_items must lie between 0 and"):
+        Preferences([], [], n_items=-1)
+
+
+def test_what_is_printed_costs_no_memory_for_items_never_compared():
+    far = 2**31 - 1
+    printed = repr(Preferences([far, 1, 1], [0, far, 5], tie=[0, 0, 1]))
+    assert printed == (
+        "Preferences(3 preferences about 2147483648 items, 1 tie, 1 component, "
+        "2147483644 items never compared)"
+    )
+    assert repr(Preferences([], [])).startswith("Preferences(0 preferences about 0 items")

@@ -7,12 +7,13 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import warn_unless_converged
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
-from rankwise.model_selection.folds import Folds, Splits
+from rankwise.model_selection.folds import Folds, Splits, group_labels, kept_together
 from rankwise.model_selection.preference_folds import (
     PreferenceFolds,
     refuse_scoring,
@@ -21,11 +22,16 @@ from rankwise.model_selection.preference_folds import (
 from rankwise.model_selection.scoring import highest_score, score_folds
 from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_items
 
 POWERS_OF_TEN = DefaultGrid(10.0, -6, 1, limit=18, step=2)
 DEFAULT_ALPHAS = POWERS_OF_TEN.alphas
+
+
+FOLDS = 5
+"""The folds of cv="auto" for items with scores."""
 
 
 @dataclass(eq=False, repr=False)
@@ -42,9 +48,12 @@ class RankSVMCV(HingeRanker):
         10^±18) while the best alpha lies at an end. If the best alpha of a given grid lies at its
         end, a GridWarning says so.
     cv : int number of folds (by query where there are queries), "leave-query-out", a scikit-learn
-        splitter, or an iterable of (train, test) or of test index arrays. With explicit preferences
-        a number of folds of pairs of items or of groups ("auto": 10), "leave-preference-out" or
-        "leave-item-out" (one refit for each), a splitter or folds of the statements
+        splitter, or an iterable of (train, test) or of test index arrays. "auto": 5 folds, of
+        queries where there are queries (leave-query-out if there are fewer than 5), else of items
+        or of groups; fewer folds if a fold would hold fewer than two items, or no group. With
+        explicit preferences a number of folds of pairs of items or of groups ("auto": 10, or as
+        many as there are), "leave-preference-out" or "leave-item-out" (one refit for each), a
+        splitter or folds of the statements
     scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
         queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
         callable(y, s) to maximise
@@ -56,7 +65,9 @@ class RankSVMCV(HingeRanker):
     alpha_ : the chosen alpha; of equal scores the largest
     alphas_ : the grid that was scored
     best_score_ : its score
-    cv_ : what was held out, in words
+    cv_ : what was held out, in words: "5 folds", "5 folds of queries", "leave-query-out" …
+    n_units_ : how many queries or folds the scores are averaged over (for single items: half of
+        their number, the pairs without a common item); few of them say little about the error
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
         and those of RankSVM, of the model refitted on everything with alpha_
     """
@@ -64,7 +75,7 @@ class RankSVMCV(HingeRanker):
     __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     alphas: Sequence[float] | np.ndarray | None = None
     _: KW_ONLY
-    cv: Splits = 5
+    cv: Splits = "auto"
     scoring: str | Callable | None = None
 
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, groups=None):
@@ -91,6 +102,7 @@ class RankSVMCV(HingeRanker):
 
         ceiling = highest_score(self.scoring)
         grid = search_grid(score, self.alphas, POWERS_OF_TEN, ceiling=ceiling)
+        self.n_units_ = folds.independent(grid.influence)
         self._set_results(grid)
         alphas = grid.alphas
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
@@ -109,13 +121,17 @@ class RankSVMCV(HingeRanker):
                 random_state=self.random_state,
             )
         Y = getattr(supervision, "Y", None)
-        folds = Folds(self.cv, supervision.queries, Y, groups, self.random_state)
+        cv = automatic_folds(supervision.queries, groups) if self._cv_is_auto() else self.cv
+        folds = Folds(cv, supervision.queries, Y, groups, self.random_state)
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
                 f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "
                 "where it has a closed form."
             )
         return folds
+
+    def _cv_is_auto(self) -> bool:
+        return isinstance(self.cv, str) and self.cv == "auto"
 
     def _set_results(self, grid: ScoredGrid) -> None:
         scores, best = grid.scores[:, 0], grid.best[0]
@@ -140,3 +156,17 @@ class RankSVMCV(HingeRanker):
             warn_unless_converged(solution, self)
             solutions[alpha], start = solution, solution.w
         return [solutions[alpha] for alpha in alphas.tolist()]
+
+
+def automatic_folds(queries: Queries, groups: ArrayLike | None) -> int | str:
+    """The cv of "auto": folds that keep queries and groups whole, each with a pair to judge."""
+    if groups is None and 1 < len(queries) < FOLDS:
+        return "leave-query-out"
+    together = kept_together(queries, group_labels(groups, queries.n_items))
+    available = queries.n_items // 2 if together is None else int(together.max()) + 1
+    if available < 2 and together is None:
+        raise ValueError(
+            f"cross-validation needs 4 items or more, two to train on and two to judge; n_samples "
+            f"= {queries.n_items}. Give RankSVM an alpha instead."
+        )
+    return max(2, min(FOLDS, available))

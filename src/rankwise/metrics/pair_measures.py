@@ -108,7 +108,8 @@ def preference_error(preferences: Preferences, s: ArrayLike, ties: str = "half")
     """Weighted mean of H(s_loser − s_winner) over explicit preferences; O(l).
 
     This is the disagreement error (1) of Pahikkala et al. (2009). Equal scores count H(0) = ½ with
-    ties="half", and 1 with ties="wrong".
+    ties="half", and 1 with ties="wrong". A statement that judges both items equal (`tie`) is half
+    a win each way: it costs ½ whatever is predicted, as in `best_score_` of the searches.
     """
     check_choice("ties", ties, TIES)
     s = finite_vector(s, "s")
@@ -122,7 +123,7 @@ def preference_error(preferences: Preferences, s: ArrayLike, ties: str = "half")
     if largest >= len(s):
         raise ValueError(f"preferences name item {largest}, but s has {len(s)} items.")
     wrong = (s[loser] > s[winner]) + TIES[ties] * (s[loser] == s[winner])
-    return float(weight @ wrong / total)
+    return float(weight @ np.where(preferences.tie, 0.5, wrong) / total)
 
 
 def conditional_error(

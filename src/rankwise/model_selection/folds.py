@@ -22,6 +22,12 @@ DEFAULT_FOLDS = 10
 GROUPS_FROM, GROUPS_UP_TO = 5, 40
 """The numbers of groups for which cv="auto" holds out every pair of groups."""
 
+GROUPS_JOIN_QUERIES = (
+    "groups cross queries, so that holding out a query with the groups of its items leaves nothing "
+    "to train on. Leave qid or groups out, or hold out groups alone: RankRLSCV and RankSVMCV take "
+    "cv=GroupKFold(5), which compares items of the same query and fold."
+)
+
 RandomState = int | np.random.RandomState | None
 Fold = tuple[np.ndarray, np.ndarray]
 Splits: TypeAlias = int | str | BaseCrossValidator | Iterable[ArrayLike]
@@ -50,7 +56,7 @@ class Folds:
         more than those of one matrix of 4000 items
 
     `kind` says what is held out: "leave-pair-out", "leave-query-out", "leave-one-out",
-    "leave-group-out" or "folds".
+    "leave-group-out" or "folds". A fold that leaves no item to train on is refused.
     """
 
     def __init__(
@@ -69,6 +75,7 @@ class Folds:
         self.groups = group_labels(groups, queries.n_items)
         self.kind = self._kind(cv)
         self._given: list[Fold] = []
+        self._of = ""
         if self.kind == "folds":
             if isinstance(cv, str):
                 available = queries.n_items if self.groups is None else len(self.groups)
@@ -79,6 +86,11 @@ class Folds:
                 cv, queries, name="cv", y=y, groups=self.groups, random_state=random_state
             )
             self._given = [(np.setdiff1d(every_item, train), test) for train, test in splits]
+            if self.groups is not None:
+                self._of = " of groups"
+            elif len(queries) > 1 and isinstance(cv, int | np.integer):
+                self._of = " of queries"
+        self._refuse_empty_training()
 
     def _kind(self, cv: Splits) -> str:
         if not isinstance(cv, str):
@@ -108,6 +120,18 @@ class Folds:
         work = self._pair_matrices * float(self.queries.n_items) ** 3
         few = self._pair_matrices <= MATRICES_UP_TO and work <= float(LEAVE_PAIR_OUT_UP_TO) ** 3
         return few
+
+    def _refuse_empty_training(self) -> None:
+        joined = self.kind == "leave-query-out" and self._groups_join_queries()
+        if joined and any(len(held) == self.queries.n_items for held, _ in self.splits):
+            raise ValueError(GROUPS_JOIN_QUERIES)
+        if self.kind == "leave-group-out" and self.groups is not None and len(self.groups) < 2:
+            raise ValueError(
+                "all items are of one group: holding it out leaves nothing to train on."
+            )
+        for number, (held, _) in enumerate(self._given):
+            if len(held) == self.queries.n_items:
+                raise ValueError(f"cv fold {number} leaves no item to train on.")
 
     @property
     def is_leave_pair_out(self) -> bool:
@@ -156,8 +180,23 @@ class Folds:
         """Labels of the units in which tested items are compared: queries within fold `number`."""
         return number * len(self.queries) + self.queries.codes[test]
 
+    def independent(self, influence: np.ndarray) -> int:
+        """The number of units that influence values (a, units, ...) are about.
+
+        Two items make one pair, where influence values are those of items.
+        """
+        number = influence.shape[1]
+        of_items = number >= self.queries.n_items > 1 and len(self.queries) == 1
+        return number // 2 if of_items else number
+
     def __str__(self) -> str:
-        return self.kind if self.kind != "folds" else f"{len(self._given)} folds"
+        if self.kind == "leave-query-out" and self._groups_join_queries():
+            return "leave-query-out with the groups of its items"
+        if self.kind == "leave-pair-out" and self.groups is not None:
+            return "leave-pair-out of groups"
+        if self.kind != "folds":
+            return self.kind
+        return f"{len(self._given)} folds{self._of}"
 
 
 def read_splits(
@@ -182,6 +221,8 @@ def read_splits(
     given: Iterable
     if isinstance(splits, int | np.integer) and not isinstance(splits, bool):
         available = m if together is None else int(together.max()) + 1
+        if available < 2 and groups is not None and len(queries) > 1:
+            raise ValueError(GROUPS_JOIN_QUERIES)
         if not 2 <= splits <= available:
             what = "items" if together is None else "queries" if groups is None else "groups"
             if groups is not None and len(queries) > 1:

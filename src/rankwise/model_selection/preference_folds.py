@@ -103,7 +103,13 @@ class PreferenceFolds:
                 split = split[1]
             test = check_index(split, l, name)
             train = train[~np.isin(codes[train], codes[test])]
+            if not len(train):
+                raise ValueError(f"{name} leaves no statement to train on.")
             yield np.setdiff1d(np.arange(l), train), test
+
+    def independent(self, influence: np.ndarray) -> int:
+        """The number of units that influence values (a, units, k) are about."""
+        return influence.shape[1]
 
     def __str__(self) -> str:
         return f"{len(self.splits)} folds of {self.what}" if self.kind == "folds" else self.kind

@@ -16,6 +16,8 @@ from rankwise.supervision.votes import read_votes
 from rankwise.validation import refuse_masked, refuse_unreal
 
 Values = Sequence[float] | np.ndarray
+MOST_ITEMS = 2**31
+"""Row numbers are below this, so that the number of a pair of items fits into 64 bits."""
 
 
 class Preferences:
@@ -69,6 +71,8 @@ class Preferences:
         self.tie = _marks(tie, length)
         if n_items is not None and not isinstance(n_items, Integral):
             raise ValueError(f"n_items must be an integer; got {n_items!r}.")
+        if n_items is not None and not 0 <= n_items <= MOST_ITEMS:
+            raise ValueError(f"n_items must lie between 0 and 2**31; got {n_items!r}.")
         self.n_items = None if n_items is None else int(n_items)
         self.magnitude = np.where(self.tie & (self.magnitude == 0), 1.0, self.magnitude)
         _refuse_where(
@@ -138,8 +142,9 @@ class Preferences:
             parts.append(_counted(self.n_contradictions, "contradicted pair"))
         if self.n_repetitions:
             parts.append(_counted(self.n_repetitions, "repetition"))
-        if len(self.never_compared):
-            parts.append(_counted(len(self.never_compared), "item") + " never compared")
+        never = self._n_known_items - len(self._compared)
+        if never:
+            parts.append(_counted(never, "item") + " never compared")
         return f"Preferences({', '.join(parts)})"
 
     @property
@@ -175,12 +180,16 @@ class Preferences:
 
         What is learnt about items of different components comes from their features alone.
         """
-        m = self._n_known_items
-        if not len(self):
-            return 0
-        graph = sparse.coo_array((np.ones(len(self)), (self.winner, self.loser)), shape=(m, m))
-        total, _ = connected_components(graph, directed=False)
-        return int(total) - len(self.never_compared)
+        compared = self._compared
+        ends = tuple(np.searchsorted(compared, side) for side in (self.winner, self.loser))
+        shape = (len(compared), len(compared))
+        graph = sparse.coo_array((np.ones(len(self)), ends), shape=shape)
+        return int(connected_components(graph, directed=False)[0]) if len(self) else 0
+
+    @property
+    def _compared(self) -> np.ndarray:
+        """The row numbers of the items that a statement is about, in ascending order."""
+        return np.unique(np.concatenate((self.winner, self.loser)))
 
     @property
     def never_compared(self) -> np.ndarray:
@@ -294,6 +303,13 @@ def _item_numbers(values: Values, name: str) -> np.ndarray:
     whole = array.dtype.kind == "f" and np.isfinite(array).all() and np.all(array % 1 == 0)
     if array.dtype.kind not in "iu" and not whole:
         raise ValueError(f"{name} must hold row numbers (integers), got {array.dtype}.")
+    outside = ~((array >= 0) & (array < MOST_ITEMS))
+    if outside.any():
+        i = int(np.argmax(outside))
+        raise ValueError(
+            f"preference {i}: {name} is {array[i]}, which is no row number: rows are numbered from "
+            "0. Preferences.from_votes takes names of items instead."
+        )
     return array.astype(np.intp)
 
 
