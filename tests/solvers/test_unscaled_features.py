@@ -71,3 +71,15 @@ def test_a_stop_far_from_the_minimum_is_never_silent(loss):
     with pytest.warns(ConvergenceWarning, match="standardise"):
         model = RankSVM(1e-3, loss=loss, max_iter=30).fit(X * 1e9, y, qid=qid)
     assert model.gap_ > 1e-3
+
+
+def test_a_tolerance_out_of_reach_leaves_a_small_gap():
+    """Rounding errors of features up to 2e8 end the help; the gap proved before is kept."""
+    rng = np.random.default_rng(7)
+    X = np.abs(rng.normal(size=(1500, 40))) ** 1.5
+    y = np.digitize(X[:, :5].sum(axis=1) + rng.normal(size=1500), [1, 3, 5.0]).astype(float)
+    qid = np.repeat(np.arange(30), 50)
+    model = RankSVM(1e-3, tol=1e-7, max_iter=100)
+    with pytest.warns(ConvergenceWarning, match="standardise"):
+        model.fit(X * 10.0 ** rng.uniform(-3, 8.3, size=40), y, qid=qid)
+    assert model.gap_ < 1e-5

@@ -174,8 +174,13 @@ def _fitted(recipe: Recipe, data: Any) -> Fit:
         raise Mistake("without queries nothing can be held out: give --alpha a number.")
     alphas = np.sort(recipe.candidates(DEFAULT_ALPHAS))
     model = estimator(float(alphas[-1]), **options).fit(data.X, data.y, qid=data.qid)
-    table = model.leave_query_out_scores(alphas)
+    table = model.leave_query_out_scores(alphas, recipe.scoring)
     best = float(alphas[largest_of_best(alphas, table["score"])])
     model.set_alpha(best)
     scores = (table["score"], table["score_se"])
-    return Fit(model, SearchPath("alpha", alphas, *scores, best, "leave-query-out"), found)
+    path = SearchPath("alpha", alphas, *scores, best, "leave-query-out", scoring=recipe.scoring)
+    if recipe.scoring is not None:
+        from rankwise.metrics.scorers import read_scoring
+
+        path.judged = f"held-out {read_scoring(recipe.scoring).title}"
+    return Fit(model, path, found)

@@ -59,6 +59,7 @@ def crossval(
       rankwise crossval train.letor
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
+      rankwise crossval train.letor --scoring ndcg@5
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
@@ -99,13 +100,7 @@ def crossval(
             say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
-        columns = ("learner", "ranking error", "95% interval", "NDCG@10", "tau_b")
-        shown = table(*columns, right=(1, 3, 4))
-        for name, _, outer in rows:
-            cells = {} if outer is None else {m.key: m.cells() for m in outer.measures}
-            others = (cells[key][0] for key in ("ndcg@10", "tau_b"))
-            shown.add_row(name, *cells["ranking_error"], *others)
-        console.print(shown)
+        console.print(_nested([(name, outer) for name, _, outer in rows if outer is not None]))
     for name, path, _ in rows if whole_path else ():
         console.print()
         if path is not None:
@@ -128,12 +123,30 @@ def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[
 def _cells(path: SearchPath | None) -> list[str]:
     if path is None:
         return ["as given", "–", "use --nested", "–"]
+    from rankwise.evaluation.intervals import TOO_FEW
+
     interval = "–"
     if path.interval is not None:
         low, high = path.interval
-        interval = f"{max(low, 0.0):.4f} to {min(high, 1.0):.4f}"
+        interval = f"{low:.4f} to {high:.4f}"
+        if path.units is not None and path.units < TOO_FEW:
+            interval += f" ({path.units} queries or folds are too few)"
     by = path.by + (" (squared error)" if path.lower_is_better else "")
     return [f"{path.parameter} {path.chosen:.5g}", f"{path.at_chosen[0]:.4f}", interval, by]
+
+
+def _nested(rows: list[tuple[str, Judgement]]) -> Table:
+    """The measures by nested cross-validation; the measure that was asked for with its interval."""
+    measures = rows[0][1].measures
+    asked = measures[1] if len(measures) == 2 else measures[0]
+    others = [one for one in measures if one is not asked and one.key != "map"]
+    names = (asked.name, "95% interval", *(one.name for one in others))
+    shown = table("learner", *names, right=(1, *range(3, 3 + len(others))))
+    for name, outer in rows:
+        shown.add_row(
+            name, *outer[asked.key].cells(), *(outer[one.key].cells()[0] for one in others)
+        )
+    return shown
 
 
 def _candidates(name: str, path: SearchPath) -> Table:

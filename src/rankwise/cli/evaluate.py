@@ -13,8 +13,19 @@ from rankwise.cli.model_files import ModelAndData, applies_model
 @click.option("--per-query", is_flag=True, help="Also list every query, worst first.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
+@click.option(
+    "--scoring",
+    metavar="NAMES",
+    help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
+)
 @applies_model()
-def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float | None) -> None:
+def evaluate(
+    task: ModelAndData,
+    per_query: bool,
+    as_json: bool,
+    relevant: float | None,
+    scoring: str | None,
+) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
 
     \b
@@ -22,12 +33,14 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
       rankwise evaluate model.rw test.letor
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
+      rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
-    queries; without queries the intervals are over items (DeLong, jackknife). Do not use the
-    training data as DATA: on them the model looks better than it is.
+    queries (for few queries they are Student's); without queries the intervals are over items
+    (DeLong, jackknife). Do not use the training data as DATA: on them the model looks better than
+    it is.
     """
-    from rankwise.workflow.judging import NAMES, judge
+    from rankwise.workflow.judging import MEASURED, judge
 
     with working("evaluating"):
         items, scores = task.scored()
@@ -35,7 +48,8 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
             raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
         if scores.ndim > 1:
             raise Mistake("the model has several outputs, but evaluate judges only one.")
-        judgement = judge(items.y, scores, items.qid, relevant=relevant)
+        names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
+        judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
     if as_json:
         record = judgement.record()
         if per_query:
@@ -50,11 +64,12 @@ def evaluate(task: ModelAndData, per_query: bool, as_json: bool, relevant: float
     if not per_query:
         return
     console.print()
-    shown = table("query", "items", *NAMES.values(), right=(1, 2, 3, 4, 5))
+    titles = [measure.name for measure in judgement.measures]
+    shown = table("query", "items", *titles, right=tuple(range(1, 2 + len(titles))))
     order = judgement.worst_first()
     rest = np.setdiff1d(np.arange(len(judgement.queries)), order)
     for number in [*order, *rest]:
-        values = [judgement.by_query[key][number] for key in NAMES]
+        values = [judgement.by_query[key][number] for key in judgement.keys]
         figures = ["–" if np.isnan(value) else f"{value:.4f}" for value in values]
         label, size = judgement.queries.labels[number], judgement.queries.sizes[number]
         shown.add_row(*cells(str(label)), str(size), *figures)

@@ -78,6 +78,12 @@ recipe_options = stacked(
         *("refuse", "median"),
     ),
     recipe_option("--cv", "Judge candidates by a hold-out or this many folds.", type=HOLD_OUT),
+    recipe_option(
+        "--scoring",
+        "Choose by this measure: concordance, ndcg@K, map, tau, auc, err@K; default: the share of "
+        "pairs in the right order (mprank: squared error of differences).",
+        type=str,
+    ),
     recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", type=float),
     recipe_option("--rounds", "rank-boost: rounds; auto by cross-validation.", type=COUNT),
     recipe_option("--tol", "Accuracy of iterative solvers.", type=float),

@@ -149,12 +149,11 @@ def summary(model: TrainedModel) -> str:
     name, seconds = f"{record['recipe']['learner']}{found}", f"{record['seconds']:.1f} s"
     if path is None:
         return f"{name}: trained in {seconds}."
-    score, error = path.at_chosen
-    spread = "" if error is None or not np.isfinite(error) else f" ± {error:.4f}"
+    score, _ = path.at_chosen
     lines = [
         f"{name}: {path.parameter} {path.chosen:.6g} of {len(path.value)} candidates by "
         f"{path.by} in {seconds}.",
-        f"{path.judged[0].upper() + path.judged[1:]}: {score:.4f}{spread}.",
+        f"{path.judged[0].upper() + path.judged[1:]}: {score:.4f}{path.spread}.",
     ]
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")

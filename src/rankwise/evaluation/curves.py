@@ -47,6 +47,7 @@ SHARE = read_scoring(None).title
 class Curve:
     """Held-out `score` ± `score_se` over `x`; `measure` says what the score is.
 
+    Each score is a mean over `units` queries or folds, or over as many pairs without a common item.
     `training` is the score on the training items, or None if it was not computed.
     """
 
@@ -57,6 +58,7 @@ class Curve:
     training: np.ndarray | None = None
     log_base: int | None = None
     measure: str = SHARE
+    units: int | None = None
 
     def __repr__(self) -> str:
         at = largest_of_best(self.x, self.score)
@@ -146,7 +148,8 @@ def regularisation_curve(
         estimates.append((score, np.sqrt(influence @ influence)))
     scores, errors = np.array(estimates).T
     title = read_scoring(scoring).title
-    return Curve(parameter, grid, scores, errors, log_base=_base(grid), measure=title)
+    units = folds.independent(influence[None, :, None])
+    return Curve(parameter, grid, scores, errors, log_base=_base(grid), measure=title, units=units)
 
 
 def _closed_curve(
@@ -174,7 +177,15 @@ def _closed_curve(
     scores, influence = score_grid(problem, folds, grid, scoring)
     errors = np.sqrt((influence.mean(axis=2) ** 2).sum(axis=1))
     title = read_scoring(scoring).title
-    return Curve("alpha", grid, scores.mean(axis=1), errors, log_base=2, measure=title)
+    return Curve(
+        "alpha",
+        grid,
+        scores.mean(axis=1),
+        errors,
+        log_base=2,
+        measure=title,
+        units=folds.independent(influence),
+    )
 
 
 def _parameter(est: BaseEstimator, parameter: str | None) -> str:

@@ -190,8 +190,8 @@ class QuadraticProblem(HeldOut):
         """Whether paths are solved through normal equations: of features, or of a reduced set."""
         if self.basis is not None:
             return True
-        is_linear = isinstance(self.space, LinearSpace) and not self.space.has_kernel_matrix
-        return is_linear and self.solver == "auto"
+        is_primal = isinstance(self.space, LinearSpace) and self.X.shape[1] <= self.X.shape[0]
+        return is_primal and self.solver == "auto"
 
     @property
     def _known_sums(self) -> bool:
@@ -334,8 +334,8 @@ class QuadraticProblem(HeldOut):
             for columns, part in self.parts:
                 if isinstance(part.spectrum, PrimalSpectrum):
                     known.append((columns, part.spectrum.gram))
-        if not known:
-            return None
+        if not known or self.X.shape[1] > self.X.shape[0]:
+            return None  # more features than items are solved in other coordinates
         grams: dict[int, np.ndarray] = {}
         moments = np.zeros((self.X.shape[1], self.supervision.n_outputs))
         for columns, (G, of_columns) in known:

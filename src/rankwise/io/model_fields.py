@@ -136,6 +136,7 @@ FIELDS: dict[str, Field] = {
     "alphas_": _floats(1),
     "Cs_": _floats(1),
     "cv_": TEXT,
+    "n_units_": COUNT,
     "cv_results_": DICT,
     "n_rounds_": COUNT,
     "rankers_": Field(_is_record, "an array of thresholds"),

@@ -121,6 +121,7 @@ class MPRankCV(MagnitudeSupervision):
 
         given = None if self.Cs is None else 1 / check_alphas(self.Cs, "Cs", "C")
         grid = search_grid(score, given, INVERSE_CS, ceiling=highest_score(scoring))
+        self.n_units_ = folds.independent(grid.influence)
         Cs, scores, best = 1 / grid.alphas, grid.scores[:, 0], int(grid.best[0])
         self.Cs_, self.C_, self.cv_ = Cs, float(Cs[best]), str(folds)
         if self.scoring is None:

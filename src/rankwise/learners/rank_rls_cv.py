@@ -55,6 +55,8 @@ class RankRLSCV(PairwiseLeastSquares):
     alphas_ : the grid that was scored
     best_score_ : its score
     cv_ : what was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
+    n_units_ : how many queries or folds the scores are averaged over (for single items: half of
+        their number, the pairs without a common item); few of them say little about the error
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
         alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
         the mean over queries or folds. With explicit preferences the score is the share of
@@ -98,6 +100,7 @@ class RankRLSCV(PairwiseLeastSquares):
             return scores.mean(axis=1)[:, None], influence.mean(axis=2)[..., None]
 
         grid = search_grid(score, self.alphas, ceiling=highest_score(self.scoring))
+        self.n_units_ = folds.independent(grid.influence)
         self._set_results(grid)
         alphas, best = grid.alphas, grid.best
         chosen, which = np.unique(best, return_inverse=True)

@@ -66,6 +66,8 @@ class RankSVMCV(HingeRanker):
     alphas_ : the grid that was scored
     best_score_ : its score
     cv_ : what was held out, in words: "5 folds", "5 folds of queries", "leave-query-out" …
+    n_units_ : how many queries or folds the scores are averaged over (for single items: half of
+        their number, the pairs without a common item); few of them say little about the error
     cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
         and those of RankSVM, of the model refitted on everything with alpha_
     """
@@ -100,6 +102,7 @@ class RankSVMCV(HingeRanker):
 
         ceiling = highest_score(self.scoring)
         grid = search_grid(score, self.alphas, POWERS_OF_TEN, ceiling=ceiling)
+        self.n_units_ = folds.independent(grid.influence)
         self._set_results(grid)
         alphas = grid.alphas
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)

@@ -53,11 +53,16 @@ def ndcg(
 
 
 def average_precision(
-    y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None, empty: str = "zero"
+    y: ArrayLike,
+    s: ArrayLike,
+    qid: ArrayLike | None = None,
+    empty: str = "zero",
+    relevant: float | None = None,
 ) -> float:
     """Mean over the relevant items of the precision at their rank, averaged over queries (MAP).
 
-    y is binary: 0 or −1 for not relevant, 1 for relevant. For equal scores the result is the exact
+    y is binary: 0 or −1 for not relevant, 1 for relevant; or items with at least the score
+    `relevant` are the relevant ones. For equal scores the result is the exact
     expected value over all orders of the tied items. Let a tie have t items, r of them relevant,
     and let it follow N items, R of them relevant. At its p-th rank it adds the probability r/t
     that the item there is relevant, times the expected precision
@@ -70,7 +75,8 @@ def average_precision(
     check_choice("empty", empty, ("zero", "skip"))
     y, s = true_and_predicted(y, s)
     queries = Queries.from_labels(qid, len(y))
-    precision, total = over_queries(precision_loop, s, _relevant(y), queries).T
+    is_relevant = _relevant(y) if relevant is None else (y >= relevant).astype(np.float64)
+    precision, total = over_queries(precision_loop, s, is_relevant, queries).T
     return _mean_with_empty(precision[total > 0] / total[total > 0], len(total), empty)
 
 
@@ -133,7 +139,7 @@ def _relevant(y: np.ndarray) -> np.ndarray:
         row = int(np.argmax(other))
         raise ValueError(
             f"average_precision needs a binary y, 0 or 1 (or −1 or 1); row {row} holds {y[row]:g}. "
-            "Say which items are relevant, as in y >= 2, or use ndcg."
+            "Say which items are relevant, as in relevant=2, or use ndcg."
         )
     return (y > 0).astype(np.float64)
 

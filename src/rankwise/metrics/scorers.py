@@ -86,7 +86,8 @@ class Scorer:
         if name == "pair_cost" and "cost" not in options:
             raise ValueError(f"pair_cost needs cost=, one of {pair_measures.COSTS}.")
         # A search turns the errors of its scorer into nan, so bad options must fail here.
-        measure(np.arange(2.0), np.arange(2.0), **options)
+        with suppress(UndefinedMetric):
+            measure(np.arange(2.0), np.arange(2.0), **options)
         self.name = name
         self.options = options
 
@@ -94,6 +95,11 @@ class Scorer:
     def takes_qid(self) -> bool:
         """Whether the measure has a value for each query."""
         return "qid" in inspect.signature(MEASURES[self.name][0]).parameters
+
+    @property
+    def sign(self) -> int:
+        """−1 for errors and costs, which the scorer negates."""
+        return MEASURES[self.name][1]
 
     @property
     def range(self) -> tuple[float, float]:

@@ -180,6 +180,15 @@ class Folds:
         """Labels of the units in which tested items are compared: queries within fold `number`."""
         return number * len(self.queries) + self.queries.codes[test]
 
+    def independent(self, influence: np.ndarray) -> int:
+        """The number of units that influence values (a, units, ...) are about.
+
+        Two items make one pair, where influence values are those of items.
+        """
+        number = influence.shape[1]
+        of_items = number >= self.queries.n_items > 1 and len(self.queries) == 1
+        return number // 2 if of_items else number
+
     def __str__(self) -> str:
         if self.kind == "leave-query-out" and self._groups_join_queries():
             return "leave-query-out with the groups of its items"

@@ -110,6 +110,10 @@ class PreferenceFolds:
                 raise ValueError(f"{name} leaves no statement to train on.")
             yield np.setdiff1d(np.arange(l), train), test
 
+    def independent(self, influence: np.ndarray) -> int:
+        """The number of units that influence values (a, units, k) are about."""
+        return influence.shape[1]
+
     def __str__(self) -> str:
         return f"{len(self.splits)} folds of {self.what}" if self.kind == "folds" else self.kind
 

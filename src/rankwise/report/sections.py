@@ -114,7 +114,7 @@ def chosen_by(path: SearchPath) -> str:
     caption = f"{len(path.value)} candidates judged by {escape(path.by)}; the chosen one has "
     caption += f"{score:.4f}."
     if error is not None:
-        caption = caption[:-1] + f" ± {error:.4f} (standard error). The band is a 95% interval."
+        caption = caption[:-1] + f"{path.spread}. The band is a 95% interval."
     caption += " Lower is better." if path.lower_is_better else ""
     if path.needs_wider_grid:
         caption += (

@@ -41,6 +41,8 @@ LINE_ACCURACY = 0.05
 FIRST_PLANES, MORE_PLANES = 10, 45
 """The bundle method is slow if it needs more than the second number of planes, or would need more
 at its rate over the last planes, as many as the first number."""
+FIRST_GOAL = 1e-3
+"""The gap that help aims at first, as a share of the objective of the zero model."""
 HELP = 15
 """So many steps of help that do not halve the gap they prove are the last ones."""
 
@@ -108,9 +110,15 @@ class BundleSolver(Solver):
             run.finish_iteration()  # line 12
 
     def _be_helped(self, run: _Run, helper: SmoothedNewton | InteriorPoint) -> None:
-        """Planes from steps of a Newton method, as long as what they prove gets better."""
+        """Planes from steps of a Newton method, as long as what they prove gets better.
+
+        The gap to reach falls in stages. Each stage ends at a minimiser of the smoothed risk, where
+        the bound is sharp, so a goal that rounding errors put out of reach still leaves the gap of
+        the stage before it.
+        """
         point, least, step_of_least = run.best, np.inf, 0
-        for step, plane in enumerate(helper.planes(run.best, run.alpha, lambda: run.enough)):
+        run.goal = max(run.enough, FIRST_GOAL * run.origin.risk.value)
+        for step, plane in enumerate(helper.planes(run.best, run.alpha, lambda: run.goal)):
             self._planes.add(plane.slope, plane.offset)
             alone = plane.offset - float(plane.slope @ plane.slope) / (4 * run.alpha)
             run.raise_bound(alone, self._planes.minimise(run.alpha)[1])
@@ -118,6 +126,8 @@ class BundleSolver(Solver):
             if objective < point.objective:
                 run.best = point = Iterate(plane.w, plane.p, point.risk, objective)
             run.finish_iteration()
+            while run.enough < run.goal and run.gap <= run.goal:
+                run.goal = max(run.enough, 0.1 * run.goal)
             if objective - alone < 0.5 * least:
                 least, step_of_least = objective - alone, step
             if step - step_of_least >= HELP or not run.goes_on:
@@ -190,6 +200,7 @@ class _Run:
     progress: Progress
     bound: float = 0.0  # a risk is never negative
     proven: float = np.inf
+    goal: float = 0.0  # the gap that help aims at now
     n_iter: int = 0
     status: str = MAX_ITER
     gaps: list[float] = field(default_factory=list)

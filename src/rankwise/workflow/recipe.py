@@ -24,7 +24,7 @@ KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 """The kernels that the command offers; a learner takes more of them."""
 QUERY_WEIGHTS = ("pairs", "size", "queries")
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
-USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed")
+USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring")
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
 """Kernels that have a width: the distance between items that they use, and its power."""
 MEDIAN_OF = 1000
@@ -158,6 +158,7 @@ class Recipe:
     epsilon: float = 0.1
     rounds: str | int = "auto"
     cv: str | int = "auto"
+    scoring: str | None = None  # None is the share of pairs, for mprank the error of differences
     tol: float | None = None
     max_iter: int | None = None
     relation: str = "general"
@@ -179,6 +180,10 @@ class Recipe:
                 f"{self.learner} has no loss {self.loss!r}; its losses are "
                 f"{', '.join(self.method.losses)}."
             )
+        if self.scoring is not None:
+            from rankwise.metrics.scorers import Scorer
+
+            Scorer(self.scoring)
         if not isinstance(self.alpha, str):
             for value in self.alpha if isinstance(self.alpha, tuple) else (self.alpha,):
                 check_positive("alpha", value)

@@ -14,16 +14,19 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.evaluation import regularisation_curve
+from rankwise.evaluation.intervals import TOO_FEW, student_interval
 from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
-from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.metrics.scorers import Scorer, read_scoring
 from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds, group_labels, kept_together
+from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
+from rankwise.workflow.suited_measures import suited
 
 CONCORDANCE = "share of held-out pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
@@ -36,7 +39,9 @@ REFITTED_ALPHAS = DefaultGrid(10.0, -4, 2, limit=10, step=2)
 class SearchPath:
     """The candidates of one parameter, each with its held-out score and standard error.
 
-    `by` says in words what was held out, and `judged` what the score measures.
+    `by` says in words what was held out, and `judged` what the score measures; `scoring` is the
+    name of that measure, or None. The score is a mean over `units` queries or folds (or over as
+    many pairs without a common item), if that is known.
     """
 
     parameter: str
@@ -46,6 +51,8 @@ class SearchPath:
     chosen: float
     by: str
     judged: str = CONCORDANCE
+    scoring: str | None = None
+    units: int | None = None
 
     def __post_init__(self) -> None:
         for name in ("value", "score", "score_se"):
@@ -67,9 +74,29 @@ class SearchPath:
     def interval(self) -> tuple[float, float] | None:
         """The 95% interval of the score of the chosen candidate, if it has a standard error."""
         score, error = self.at_chosen
-        if error is None or not np.isfinite(error):
+        if error is None:
             return None
-        return score - 1.96 * error, score + 1.96 * error
+        limits = read_scoring(self.scoring).range
+        if self.units is None:
+            if not np.isfinite(error) or error < EQUAL:
+                return None
+            return max(score - 1.96 * error, limits[0]), min(score + 1.96 * error, limits[1])
+        variance = error**2 if np.isfinite(error) else 0.0
+        low, high = student_interval(score, variance, 0.95, self.units, limits)
+        return (low, high) if np.isfinite(high - low) else None
+
+    @property
+    def spread(self) -> str:
+        """The standard error in words, or the interval where the error would look too certain."""
+        _, error = self.at_chosen
+        few = self.units is not None and self.units < TOO_FEW
+        if error is not None and error > EQUAL and not few:
+            return f" ± {error:.4f}"
+        if self.interval is None:
+            return ""
+        low, high = self.interval
+        why = f"{self.units} queries or folds are too few" if few else "all have the same score"
+        return f", 95% interval {low:.4f} to {high:.4f}: {why} to tell an error"
 
     @property
     def needs_wider_grid(self) -> bool:
@@ -100,7 +127,8 @@ class SearchPath:
 
     def record(self) -> dict[str, Any]:
         """The path as plain values for the training record."""
-        values = {name: getattr(self, name) for name in ("parameter", "chosen", "by", "judged")}
+        plain = ("parameter", "chosen", "by", "judged", "scoring", "units")
+        values = {name: getattr(self, name) for name in plain}
         for name in ("value", "score", "score_se"):
             array = getattr(self, name)
             values[name] = None if array is None else [float(x) for x in array]
@@ -131,24 +159,36 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
     search = imported(recipe.method.own_search)
     labels = {} if items.groups is None else {"groups": items.groups}
-    model = search(alphas, cv=cv, **options).fit(items.X, **items.supervision, **labels)
+    scoring = _scoring(recipe, items)
+    search = search(alphas, cv=cv, scoring=scoring, **options)
+    model = search.fit(items.X, **items.supervision, **labels)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
     by = getattr(model, "cv_", None) if isinstance(cv, str) else None
     by = by or _held_out_in_words(cv, items)
-    return Fit(model, SearchPath("alpha", *scores, model.alpha_, by))
+    about = (_judged(recipe), recipe.scoring, model.n_units_)
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, by, *about))
 
 
 def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
-    """Alpha = 1/C by MPRankCV: every pair left out in closed form, for the squared loss only."""
-    _refuse_groups(recipe, items)
-    if options["norm"] != 2 or recipe.cv != "auto":
+    """Alpha = 1/C by MPRankCV, for the squared loss only: every pair left out in closed form.
+
+    With groups, or with a measure by name, it holds out folds.
+    """
+    if options["norm"] != 2 or (recipe.cv != "auto" and items.groups is None):
         return by_refitting(recipe, options, items)
     Cs = None if recipe.alpha == "auto" else 1 / recipe.candidates(())
     shared = {k: v for k, v in options.items() if k not in ("norm", "tol", "max_iter")}
-    model = MPRankCV(Cs, **shared).fit(items.X, **items.supervision)
-    alphas, costs = 1 / model.cv_results_["C"], model.cv_results_["cost"]
-    by = "leaving every pair out, in closed form"
+    labels = {} if items.groups is None else {"groups": items.groups}
+    search = MPRankCV(Cs, cv=recipe.cv, scoring=_scoring(recipe, items), **shared)
+    model = search.fit(items.X, **items.supervision, **labels)
+    results, alphas = model.cv_results_, 1 / model.cv_results_["C"]
+    if recipe.scoring is not None:
+        scores, about = (results["score"], results["score_se"]), (_judged(recipe), recipe.scoring)
+        path = SearchPath("alpha", alphas, *scores, 1 / model.C_, model.cv_, *about, model.n_units_)
+        return Fit(model, path)
+    costs = results["cost"]
+    by = "leaving every pair out, in closed form" if items.groups is None else model.cv_
     return Fit(model, SearchPath("alpha", alphas, costs, None, 1 / model.C_, by, COST))
 
 
@@ -157,32 +197,45 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     _refuse_groups(recipe, items)
     scale = _deviation_within_queries(items) if options["norm"] == 1 else 1.0
     cv = _folds(recipe, items, REFITTED_FOLDS)
-    estimator = recipe.method.estimator(**options)
+    estimator, scoring = recipe.method.estimator(**options), _scoring(recipe, items)
+    units: list[int | None] = []
 
     def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         curve = regularisation_curve(
-            estimator, items.X, items.y, items.qid, alphas=1 / alphas, parameter="C", cv=cv
+            estimator,
+            items.X,
+            items.y,
+            items.qid,
+            alphas=1 / alphas,
+            parameter="C",
+            cv=cv,
+            scoring=scoring,
         )
+        units.append(curve.units)
         return curve.score[:, None], curve.score_se[:, None, None]
 
     given = None if recipe.alpha == "auto" else np.sort(recipe.candidates(()))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         grid = search_grid(
-            score, given, REFITTED_ALPHAS._replace(scale=1 / (scale or 1.0)), ceiling=1.0
+            score,
+            given,
+            REFITTED_ALPHAS._replace(scale=1 / (scale or 1.0)),
+            ceiling=highest_score(scoring),
         )
     chosen = float(grid.alphas[grid.best[0]])
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = _held_out_in_words(cv, items)
     scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
-    return Fit(model, SearchPath("alpha", *scores, chosen, by))
+    about = (_judged(recipe), recipe.scoring, units[0])
+    return Fit(model, SearchPath("alpha", *scores, chosen, by, *about))
 
 
 def _refuse_groups(recipe: Recipe, items: Items) -> None:
     if items.groups is not None:
         raise ValueError(
-            f"{recipe.learner} cannot hold groups out together: --groups is for rank-rls, rank-svm "
-            "and rank-boost."
+            f"{recipe.learner} cannot hold groups out together: --groups is for rank-rls, "
+            "rank-svm, rank-boost, and mprank with the squared loss."
         )
 
 
@@ -197,6 +250,8 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     y, queries = checked_scores(items.y, items.qid)
     cv = _folds(recipe, items, REFITTED_FOLDS)
     build, units = recipe.method.build, []
+    scoring = _scoring(recipe, items)
+    measure = None if scoring is None else scoring.bound(y)
     groups = group_labels(items.groups, len(items))
     for held_out, test in refitting_folds(cv, y, queries, recipe.seed, groups).splits:
         train = np.setdiff1d(np.arange(len(y)), held_out)
@@ -205,8 +260,8 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
         staged = np.column_stack(list(model.staged_predict(items.X[test])) or [np.zeros(len(test))])
         last = np.repeat(staged[:, -1:], MOST_ROUNDS - staged.shape[1], axis=1)
         scores = np.ascontiguousarray(np.hstack([staged, last]))
-        pairs, right = concordant_pairs(y[test], scores, queries.take(test))
-        units.append(right[pairs > 0] / pairs[pairs > 0, None])
+        judged = unit_values(y[test, None], scores.T[..., None], queries.take(test), measure)
+        units.append(judged[:, ~np.isnan(judged).any(axis=(0, 2)), 0].T)
     values = np.concatenate([np.empty((0, MOST_ROUNDS)), *units])
     if not len(values):
         raise UndefinedMetric(
@@ -218,14 +273,16 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     rounds = int(np.argmax(score > score.max() - 1e-12)) + 1
     model = build(rounds, options).fit(items.X, y, qid=items.qid)
     grid, by = np.arange(1.0, MOST_ROUNDS + 1), _held_out_in_words(cv, items)
-    return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by))
+    about = (_judged(recipe), recipe.scoring, len(values))
+    return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by, *about))
 
 
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha by RankRLSCV or RankSVMCV: statements about the same two items leave together."""
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
     search = imported(recipe.method.own_search)
-    model = search(alphas, cv=recipe.cv, **options).fit(items.X, **items.supervision)
+    search = search(alphas, cv=recipe.cv, scoring=recipe.scoring, **options)
+    model = search.fit(items.X, **items.supervision)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, model.cv_, PREFERENCES))
@@ -235,15 +292,32 @@ def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
     """Alpha by holding out what will be new in prediction: rows, columns, both, or edges."""
     setting = recipe.new or f"{recipe.condition}s"
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
-    folds = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
+    folds: dict[str, Any] = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
+    y = np.asarray(relation.y, dtype=float)
+    folds["scoring"] = None if recipe.scoring is None else suited(recipe.scoring, y)
     search = ConditionalRankerCV(recipe.method.estimator(**options), alphas=alphas, **folds)
     search.fit(relation.nodes, relation.y, edges=relation.edges)
     results = search.cv_results_
     order = np.argsort(results["alpha"])
     alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
     by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
-    path = SearchPath("alpha", alphas, score, error, search.alpha_, by)
+    about = (_judged(recipe), recipe.scoring)
+    path = SearchPath("alpha", alphas, score, error, search.alpha_, by, *about)
     return Fit(search.best_estimator_, path)
+
+
+def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
+    """The measure of the recipe in the form that the scores ask for."""
+    if recipe.scoring is None:
+        return None
+    return suited(recipe.scoring, np.asarray(items.y, dtype=float))
+
+
+def _judged(recipe: Recipe) -> str:
+    """What the scores of a path measure, in words."""
+    if recipe.scoring is None:
+        return CONCORDANCE
+    return f"held-out {read_scoring(recipe.scoring).title}"
 
 
 def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:
