@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import numbers
+from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import partial
 
 import numpy as np
@@ -23,7 +25,10 @@ def refuse_masked(values, name: str) -> None:
 
 
 def refuse_unreal(values, name: str) -> None:
-    """Refuse what a conversion to float64 would change silently: masks, dates, complex numbers."""
+    """Refuse what a conversion to float64 would change silently.
+
+    These are masks, dates, complex numbers, and integers beyond 2**53 that no float64 equals.
+    """
     refuse_masked(values, name)
     if isinstance(values, np.ma.MaskedArray | np.ndarray) or sparse.issparse(values):
         kinds: list[tuple[str, str]] = [(values.dtype.kind, name)]
@@ -40,6 +45,97 @@ def refuse_unreal(values, name: str) -> None:
             )
         if kind == "c":
             raise ValueError(f"Complex data not supported: {where} must hold real numbers.")
+    _refuse_merged_integers(values, name)
+
+
+LARGEST_EXACT = 2**53
+"""All integers up to this are exact as float64; beyond it, neighbours are the same float."""
+
+
+def _refuse_merged_integers(values, name: str) -> None:
+    """One pass over integers of 64 bits, and over the entries of object arrays; else nothing."""
+    if hasattr(values, "columns") and hasattr(values, "dtypes"):
+        for j, (column, kind) in enumerate(_column_types(values)):
+            if str(kind).lower() in ("int64", "uint64", "object"):
+                place = _merged_integer(np.asarray(values[column]))
+                if place is not None:
+                    raise _merged(values[column], (place[0], j), place, name)
+        return
+    if sparse.issparse(values):
+        entries = values.tocoo() if _kind(values.dtype) in "iu" else None
+        found = None if entries is None else _merged_integer(entries.data)
+        if found is not None:
+            place = (int(entries.row[found[0]]), int(entries.col[found[0]]))
+            raise _merged(entries.data, place, found, name)
+        return
+    try:
+        array = np.asarray(values)
+    except ValueError:  # rows of different lengths, of which the conversion will complain
+        return
+    place = _merged_integer(array)
+    if place is not None:
+        raise _merged(array, place, place, name)
+
+
+def _merged_integer(array: np.ndarray) -> tuple[int, ...] | None:
+    """Where the first integer is that differs from its float64, if there is any."""
+    if array.dtype.kind == "O":
+        wrong = np.array([_is_merged(value) for value in array.ravel()], dtype=bool)
+    elif array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        if int(array.min()) >= -LARGEST_EXACT and int(array.max()) <= LARGEST_EXACT:
+            return None
+        with np.errstate(invalid="ignore"):
+            wrong = (array.astype(np.float64).astype(array.dtype) != array).ravel()
+    else:
+        return None
+    if not wrong.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), array.shape))
+
+
+def _is_merged(value) -> bool:
+    if not isinstance(value, numbers.Integral) or -LARGEST_EXACT <= int(value) <= LARGEST_EXACT:
+        return False
+    try:
+        return int(float(int(value))) != int(value)
+    except OverflowError:
+        return True
+
+
+def _merged(values, place: tuple[int, ...], position: tuple[int, ...], name: str) -> ValueError:
+    value = np.asarray(values)[position]
+    return ValueError(
+        f"{name} holds the integer {value} at {_place(place)}, which is no float64: beyond 2**53, "
+        "different integers become the same float. Subtract an offset first, for example the "
+        f"smallest value of the column: {name} - {name}.min(axis=0)."
+    )
+
+
+@contextmanager
+def naming_text(values, name: str) -> Iterator[None]:
+    """Name the row and the column of a text that could not be converted to a number."""
+    try:
+        yield
+    except ValueError as error:
+        if "could not convert" not in str(error):
+            raise
+        cells = np.asarray(values, dtype=object)
+        for place, value in np.ndenumerate(cells):
+            if _is_no_number(value):
+                raise ValueError(
+                    f"could not convert {name} to numbers: it holds {str(value)[:40]!r} at "
+                    f"{_place(place)}. Encode text as numbers, for example with "
+                    "sklearn.preprocessing.OneHotEncoder, or leave the column out."
+                ) from error
+        raise
+
+
+def _is_no_number(value) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return True
+    return False
 
 
 def _kind(dtype) -> str:
@@ -73,15 +169,16 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = T
             refuse_non_finite(X, "X")
         return X
     refuse_unreal(X, "X")
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=dtype,
-        ensure_all_finite=False,
-        ensure_min_samples=1,
-    )
+    with naming_text(X, "X"):
+        X = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=dtype,
+            ensure_all_finite=False,
+            ensure_min_samples=1,
+        )
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
@@ -105,12 +202,12 @@ def _is_as_in_training(estimator, X) -> bool:
     )
 
 
-def refuse_non_finite(array, name: str) -> None:
+def refuse_non_finite(array, name: str, *, allow_nan: bool = False) -> None:
     """Raise a ValueError that names the first row (and column) holding nan or inf."""
     values = array.data if sparse.issparse(array) else array
     if _sum_is_finite(values):
         return
-    finite = np.isfinite(values)
+    finite = ~np.isinf(values) if allow_nan else np.isfinite(values)
     if finite.all():
         return
     if sparse.issparse(array):
@@ -269,11 +366,13 @@ def check_alphas(
     """A grid of positive numbers, or not negative ones, as a float array (a,)."""
     refuse_unreal(alphas, name)
     try:
-        grid = np.atleast_1d(np.asarray(alphas, dtype=float))
-    except (TypeError, ValueError) as error:
+        grid = np.asarray(alphas)
+    except ValueError as error:
         raise ValueError(f"{name} must hold positive numbers; got {alphas!r}.") from error
     if grid.ndim != 1 or not len(grid):
-        raise ValueError(f"{name} must be a non-empty one-dimensional array.")
-    for value in grid:
-        check_positive(f"every {each} in {name}", float(value), zero=zero)
-    return grid
+        raise ValueError(
+            f"{name} must be a non-empty one-dimensional list of numbers; got {alphas!r}."
+        )
+    for value in grid.tolist():
+        check_positive(f"every {each} in {name}", value, zero=zero)
+    return grid.astype(np.float64)

@@ -23,6 +23,7 @@ from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import (
     check_scores,
     check_weights,
+    naming_text,
     refuse_extreme_weights,
     refuse_masked,
     refuse_non_finite,
@@ -192,7 +193,8 @@ def stacked(parts: list) -> Any:
 def check_rows(X: Any, dtype: Any = np.float64) -> Matrix:
     """X of one partition, checked as rankwise.validation.check_items does."""
     refuse_unreal(X, "X")
-    X = check_array(X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False)
+    with naming_text(X, "X"):
+        X = check_array(X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False)
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()

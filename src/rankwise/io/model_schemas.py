@@ -34,6 +34,10 @@ class Schema:
         return imported(self.path)
 
 
+SEARCH_ARGUMENTS = ("cv", "scoring")
+"""What only `fit` reads: `set_params` may replace code of one's own by a name before saving."""
+
+
 @dataclass(frozen=True)
 class Estimator(Schema):
     """An estimator: its constructor arguments, public fitted attributes (`name_`) and private ones.
@@ -63,8 +67,9 @@ class Estimator(Schema):
         return {*FIELDS, *self.fitted, "_sklearn_output_config"}
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
-        attributes = vars(value)
-        attributes = {**attributes, **attributes.get("_fitted", {})}
+        current = vars(value)
+        chosen_by = {name: current[name] for name in SEARCH_ARGUMENTS if name in current}
+        attributes = {**current, **current.get("_fitted", {}), **chosen_by}
         written = {*inspect.signature(type(value)).parameters, *self.model}
         for name in self.training:
             if training_data or attributes.get(self.kept_with.get(name, "")) is not None:

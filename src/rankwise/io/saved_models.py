@@ -79,6 +79,11 @@ def load(path: str | os.PathLike | IO) -> Any:
 def _unsaveable(value: Any, where: str) -> str:
     """Why a value cannot be saved, and the way out."""
     name = type(value).__name__
+    if where.rsplit(".", 1)[-1] == "loss":
+        return (
+            f"{where} is a {name} of your own, and a model file holds no code. Fit with a named "
+            "loss, or keep the model with joblib.dump, which needs your class to load it."
+        )
     if callable(value) and not hasattr(value, "fit"):
         return (
             f"{where} is a {name} of your own, and a model file holds no code. For a kernel use "

@@ -33,6 +33,7 @@ from rankwise.validation import (
     check_choice,
     check_items,
     check_positive,
+    naming_text,
     refuse_non_finite,
     refuse_unreal,
 )
@@ -296,9 +297,10 @@ def _check_domains(ranker: ConditionalRanker, X: Any, task: RelationTask) -> tup
 def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
     """A float matrix or CSR matrix of nodes, with the number of features of the training nodes."""
     refuse_unreal(X, name)
-    X = check_array(
-        X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
-    )
+    with naming_text(X, name):
+        X = check_array(
+            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
+        )
     refuse_non_finite(X, name)
     if n_features is not None and X.shape[1] != n_features:
         raise ValueError(

@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice, refuse_non_finite, refuse_unreal
+from rankwise.validation import check_choice, naming_text, refuse_non_finite, refuse_unreal
 
 SCALES = ("none", "standard", "query")
 MISSING = ("refuse", "median", "keep")
@@ -75,9 +75,9 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
 
     def _check(self, X, missing: str, *, reset: bool):
         refuse_unreal(X, "X")
-        X = validate_data(
-            self, X, reset=reset, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False
-        )
+        options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
+        with naming_text(X, "X"):
+            X = validate_data(self, X, reset=reset, **options)
         if missing == "refuse":
             refuse_non_finite(X, "X")
         return X

@@ -16,7 +16,14 @@ from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_positive, check_scores, check_weights, refuse_unreal
+from rankwise.validation import (
+    check_positive,
+    check_scores,
+    check_weights,
+    naming_text,
+    refuse_non_finite,
+    refuse_unreal,
+)
 
 
 class RankBoost(Ranker):
@@ -115,9 +122,11 @@ class RankBoost(Ranker):
             )
 
     def _check_features(self, X: Any, *, reset: bool) -> np.ndarray:
-        options = {"dtype": np.float64, "ensure_all_finite": "allow-nan", "accept_sparse": "csr"}
+        options = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": "csr"}
         refuse_unreal(X, "X")
-        X = validate_data(self, X, reset=reset, **options)
+        with naming_text(X, "X"):
+            X = validate_data(self, X, reset=reset, **options)
+        refuse_non_finite(X, "X", allow_nan=True)
         if sparse.issparse(X):
             m, n = X.shape
             refuse_too_large(m, n, "X without its gaps", "select features", copies=3)
