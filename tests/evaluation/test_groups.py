@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from rankwise import RLS, RankRLS, RankRLSCV, RankSVMCV
+from rankwise import RLS, MPRankCV, RankRLS, RankRLSCV, RankSVMCV
 from rankwise.evaluation import (
     compare,
     cross_val_auc,
@@ -124,6 +124,8 @@ def test_groups_that_cross_queries_are_refused_or_leave_alone():
     rng = np.random.default_rng(0)
     items = rng.normal(size=(60, 3))
     y = items @ [1.0, -1.0, 0.5] + 0.1 * rng.normal(size=60)
+    with pytest.raises(ValueError, match="groups cross queries"):
+        MPRankCV([0.1, 1.0, 10.0]).fit(items, y, qid=qid, groups=groups)
     for search in (RankRLSCV([0.1, 1.0, 10.0]), RankSVMCV([0.01, 0.1, 1.0])):
         with pytest.raises(ValueError, match=r"groups cross queries.*nothing to train on"):
             search.fit(items, y, qid=qid, groups=groups)

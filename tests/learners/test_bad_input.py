@@ -165,12 +165,13 @@ def test_no_single_preference():
 def test_preferences():
     for preferences, message in [
         (Preferences([0, 12], [1, 2]), r"winner\[1\] = 12.*0 to 11"),
-        (Preferences([0, 3], [1, -1]), r"loser\[1\] = -1"),
         (Preferences([0], [1], n_items=9), "9 items but X has 12 rows"),
         (Preferences([], []), "no single preference"),
     ]:
         with refused(message):
             RankRLS().fit(X, preferences=preferences)
+    with refused("preference 1: loser is -1, which is no row number"):
+        Preferences([0, 3], [1, -1])
     with refused("preference 1: an item cannot be preferred over itself"):
         Preferences([0, 4], [1, 4])
 
