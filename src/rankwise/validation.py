@@ -73,21 +73,52 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = T
             refuse_non_finite(X, "X")
         return X
     refuse_unreal(X, "X")
-    X = validate_data(
-        estimator,
-        X,
-        reset=reset,
-        accept_sparse="csr",
-        dtype=dtype,
-        ensure_all_finite=False,
-        ensure_min_samples=1,
-    )
+    try:
+        checked = validate_data(
+            estimator,
+            X,
+            reset=reset,
+            accept_sparse="csr",
+            dtype=dtype,
+            ensure_all_finite=False,
+            ensure_min_samples=1,
+        )
+    except ValueError:
+        _refuse_text(X)
+        raise
+    X = checked
     if sparse.issparse(X) and not X.has_canonical_format:
         X = X.copy()
         X.sum_duplicates()
     if finite:
-        refuse_non_finite(X, "X")
+        refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     return X
+
+
+def _refuse_text(X) -> None:
+    """Raise an error that names the first column of a frame that holds text."""
+    if not (hasattr(X, "columns") and hasattr(X, "dtypes")):
+        return
+    for column in X.columns:
+        values = np.asarray(X[column])
+        if values.dtype.kind not in "OSU":
+            continue
+        for row, value in enumerate(values):
+            if isinstance(value, str) and not _is_number(value):
+                raise ValueError(
+                    f"column {column!r} of X holds text ({value!r} at row {row}), and features are "
+                    "numbers. Leave it out, or encode it: make_pipeline(make_column_transformer("
+                    f"(OneHotEncoder(), [{column!r}]), remainder='passthrough'), "
+                    "RankRLS()), all but RankRLS from sklearn.pipeline, compose and preprocessing."
+                )
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def _is_as_in_training(estimator, X) -> bool:
@@ -105,8 +136,11 @@ def _is_as_in_training(estimator, X) -> bool:
     )
 
 
-def refuse_non_finite(array, name: str) -> None:
-    """Raise a ValueError that names the first row (and column) holding nan or inf."""
+def refuse_non_finite(array, name: str, columns=None) -> None:
+    """Raise a ValueError that names the first row (and column) holding nan or inf.
+
+    `columns` are the names of the columns, if they have names.
+    """
     values = array.data if sparse.issparse(array) else array
     if _sum_is_finite(values):
         return
@@ -124,6 +158,8 @@ def refuse_non_finite(array, name: str) -> None:
         value = values[place]
     kind = "NaN" if np.isnan(value) else "infinity"
     where = f"row {row}" if column is None else f"row {row}, column {column}"
+    if column is not None and columns is not None:
+        where += f", {str(columns[column])!r}"
     raise ValueError(
         f"Input {name} contains {kind} (the first at {where}). "
         f"Impute or drop it, for example with sklearn.impute.SimpleImputer."
