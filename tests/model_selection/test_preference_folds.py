@@ -153,7 +153,7 @@ def test_shuffled_outcomes_score_one_half(cv):
         ({"cv": 1}, {}, "between 2 and the"),
         ({"cv": 10**6}, {}, "pairs of items"),
         ({"scoring": "ndcg"}, {}, "scoring must be None"),
-        ({}, {"groups": [1, 2]}, "groups must label each of the"),
+        ({}, {"groups": [1, 2]}, "groups must hold one label per preference"),
         ({"cv": "leave-item-out"}, {"groups": "judge"}, "cannot keep groups"),
         ({"cv": 3.5}, {}, "int, a splitter or folds"),
     ],

@@ -100,7 +100,6 @@ def test_take_is_the_partition_of_the_subset(labels, data):
 MISSING = {
     "nan": [1.0, np.nan, 2.0],
     "nan among strings": ["a", np.nan, "b"],
-    "complex": [1j, complex(np.nan, 0), 2.0],
     "None": ["a", None, "b"],
     "NaT": np.array(["2020-01-01", "NaT", "2020-01-02"], dtype="M8[D]"),
     "timedelta NaT": np.array([1, "NaT", 2], dtype="m8[s]"),
@@ -129,3 +128,15 @@ def test_missing_labels_name_the_item(kind):
 def test_wrong_labels_are_named(qid):
     with pytest.raises(ValueError, match="qid"):
         Queries.from_labels(qid, 3)
+
+
+@pytest.mark.parametrize("qid", [np.array([1j, 2j]), [1j, 2]])
+def test_complex_labels_are_refused(qid):
+    with pytest.raises(ValueError, match="qid holds complex numbers: give integers or text"):
+        Queries.from_labels(qid, 2)
+
+
+@pytest.mark.parametrize("qid", [["u", ("a", 1)], [("b", 1), ("a", 1)][::-1], [0, ("a", 1, 2)]])
+def test_a_label_of_several_parts_in_a_list_is_named(qid):
+    with pytest.raises(ValueError, match=r"that of item \d is \('a', 1.*Join its parts"):
+        Queries.from_labels(qid, 2)

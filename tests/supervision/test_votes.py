@@ -42,7 +42,46 @@ def test_numbers_and_mixed_names():
     assert as_text(votes) == ["7>8", "7>9"]
     assert_array_equal(votes.weight, [2, 3])
     mixed = Preferences.from_votes(np.array([7, "u"], dtype=object), [8, 7], ["a", "b"])
-    assert_array_equal(mixed.items, ["7", "8", "u"])
+    assert mixed.items.tolist() == [7, 8, "u"]
+
+
+@pytest.mark.parametrize("as_given", [list, np.asarray])
+def test_equal_numbers_are_one_item(as_given):
+    votes = Preferences.from_votes(as_given([1.0, 2.0]), as_given([3, 1]), [1, 0.5])
+    assert votes.items.tolist() == [1, 2, 3] and votes.n_items == 3
+    assert as_text(votes) in (["1.0>3", "2.0=1.0"], ["1>3", "2.0=1"])
+
+
+def test_a_number_and_its_text_are_two_items():
+    votes = Preferences.from_votes([3, "x"], ["3", "y"], ["a", "b"])
+    assert votes.items.tolist() == [3, "3", "x", "y"]
+    assert_array_equal(votes.winner, [0, 3])
+    for outcome, winner in ((3, 0), ("3", 1)):
+        assert Preferences.from_votes([3], ["3"], [outcome]).winner[0] == winner
+    assert Preferences.from_votes([3], ["x"], ["3"]).winner[0] == 0
+    with pytest.raises(ValueError, match=r"a at row 0 is 3, which is not among items \(the number"):
+        Preferences.from_votes([3], ["x"], ["a"], items=["3", "x"])
+
+
+def test_large_numbers_and_other_types_stay_apart():
+    big = 2**60
+    votes = Preferences.from_votes([big, big + 1], [big + 1, big + 2], [1, 1])
+    assert votes.items.tolist() == [big, big + 1, big + 2]
+    signed, unsigned = np.array([big, -1]), np.array([big + 1, 2**64 - 1], dtype=np.uint64)
+    assert Preferences.from_votes(signed, unsigned, [1, 1]).items.tolist() == [
+        -1,
+        big,
+        big + 1,
+        2**64 - 1,
+    ]
+    mixed = Preferences.from_votes(
+        np.array([b"x", "x", 2], dtype=object), [1, "y", 2.5], list("aaa")
+    )
+    assert mixed.items.tolist() == [1, 2, 2.5, "x", "y", b"x"]
+    days = np.array(["2020-01-02", "2020-01-01"], dtype="M8[D]")
+    dated = Preferences.from_votes(days, days[::-1], [1, 0])
+    assert_array_equal(dated.items, days[::-1])
+    assert_array_equal(dated.winner, [1, 1])
 
 
 def test_items_in_a_given_order():
@@ -58,14 +97,15 @@ def test_items_in_a_given_order():
         ((["x", "y"], ["y", "y"], [1, 1]), "row 1 compares item y with itself"),
         ((["x", "y"], ["y", "x"], [1, 2]), "outcome at row 1 is '2'"),
         ((["x", "y"], ["y", "x"], ["a", "won"]), "outcome at row 1 is 'won'.*'tie'"),
-        ((["x", "y"], ["y", None], [1, 1]), "b has no value at row 1"),
-        ((["x", "y"], ["y", "x"], [1, np.nan]), "outcome has no value at row 1"),
+        ((["x", "y"], ["y", None], [1, 1]), "b is missing for row 1"),
+        ((["x", "y"], ["y", "x"], [1, np.nan]), "outcome is missing for row 1"),
         ((["x", "y"], ["y"], [1, 1]), "same length"),
-        ((["x", "y"], ["y", "u"], [1, 1], ["x", "y"]), "b at row 1 is u.*not among items"),
+        ((["x", "y"], ["y", "u"], [1, 1], ["x", "y"]), "b at row 1 is 'u'.*not among items"),
         ((["x"], ["y"], [1], ["x", "y", "x"]), "items contains x twice"),
         (([2, 1], [1, 0], [1, 1]), "row 0 is '1', which is also the name"),
         ((["b", "c"], ["a", "a"], ["a", "a"]), "row 0 is 'a', which is also the name"),
-        (([["x"]], [["y"]], [[1]]), "one-dimensional"),
+        ((np.array([["x"]]), np.array([["y"]]), [1]), "one-dimensional"),
+        (([("x", 1), "y"], ["y", "x"], [1, 1]), r"a must hold one label per row: that of row 0"),
     ],
 )
 def test_what_votes_refuse(arguments, message):

@@ -97,7 +97,11 @@ def _read_votes(path: Readable, items: Names | None, columns: Mapping[str, str])
     table = _read(path, VOTES, ("weight",), columns)
     weight = table.without_missing("weight") if "weight" in table.values else None
     a, b, outcome = (table.text(role) for role in VOTES)
-    return Preferences.from_votes(a, b, outcome, items=items, weight=weight)
+    names = None if items is None else [str(item) for item in items]  # a file holds text
+    found = Preferences.from_votes(a, b, outcome, items=names, weight=weight)
+    if items is not None:
+        found.items = np.asarray(items)
+    return found
 
 
 def _yes_or_no(table: Columns, role: str) -> np.ndarray:

@@ -293,9 +293,4 @@ def _train_and_test(
 
 def group_labels(groups: ArrayLike | None, n_items: int) -> Queries | None:
     """Groups are a partition of the items like queries, but errors must name the argument."""
-    if groups is None:
-        return None
-    try:
-        return Queries.from_labels(groups, n_items)
-    except ValueError as error:
-        raise ValueError(str(error).replace("qid", "groups")) from error
+    return None if groups is None else Queries.from_labels(groups, n_items, "groups")

@@ -51,7 +51,10 @@ class PreferenceFolds:
         pair_of, pairs = preferences.unordered_pairs(supervision.n_items)
         self.units, self.what = Queries(pair_of, np.arange(len(pairs))), "pairs of items"
         if groups is not None:
-            self.units, self.what = _groups(groups, len(preferences)), "groups"
+            self.units, self.what = (
+                Queries.from_labels(groups, len(preferences), "groups", "preference"),
+                "groups",
+            )
         self.kind = self._kind(cv, closed_form, groups is not None)
         self.splits: list[Fold] = []
         if self.kind == "folds":
@@ -167,16 +170,6 @@ def _right(differences: np.ndarray, tie: np.ndarray) -> np.ndarray:
     typical = np.quantile(sizes, 0.9, axis=1, keepdims=True)
     equal = tied(differences, np.maximum(sizes, typical)) | tie
     return np.where(equal, 0.5, differences > 0)
-
-
-def _groups(groups: ArrayLike, length: int) -> Queries:
-    try:
-        return Queries.from_labels(groups, length)
-    except ValueError as error:
-        raise ValueError(
-            f"groups must label each of the {length} preferences: "
-            + str(error).replace("qid", "groups")
-        ) from error
 
 
 def refuse_scoring(scoring: object) -> None:

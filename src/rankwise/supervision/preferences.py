@@ -116,11 +116,13 @@ class Preferences:
 
         Parameters
         ----------
-        a, b : (l,) names of the two items of each vote, of any type
+        a, b : (l,) names of the two items of each vote, of any type: 1 and 1.0 are the same name,
+            3 and "3" are two
         outcome : (l,) 1, "a" or the name of a's item if a won; 0, "b" or the name of b's item if b
             won; 0.5 or "tie" if neither did
         items : names of all items, in the order of the rows of X; default the names that occur,
-            sorted. An item that no vote is about is listed in `never_compared`
+            sorted: numbers, then text, then everything else by type and text. An item that no vote
+            is about is listed in `never_compared`
         weight : (l,) how much each vote counts
         """
         votes = read_votes(a, b, outcome, items)

@@ -39,21 +39,33 @@ class Queries:
             self.order = np.argsort(codes, kind="stable")
 
     @classmethod
-    def from_labels(cls, qid: Labels, n_items: int) -> Queries:
-        """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items."""
+    def from_labels(
+        cls, qid: Labels, n_items: int, name: str = "qid", each: str = "item"
+    ) -> Queries:
+        """Any 1-d labels (numbers, strings, mixed objects); None is one query over all items.
+
+        Labels keep their type: 1 and 1.0 are one label, 3 and "3" are two. Errors speak of the
+        argument `name`, which has one label for `each`.
+        """
         if qid is None:
             return cls(np.zeros(n_items, dtype=np.intp), np.array([0]))
-        refuse_masked(qid, "qid")
-        array = _labels(qid)
+        refuse_masked(qid, name)
+        array = _labels(qid, name, each)
         if array.ndim == 2 and array.shape[1] == 1:
             array = array[:, 0]
         if array.ndim != 1 or len(array) != n_items:
             raise ValueError(
-                f"qid must hold one label per item: expected shape ({n_items},), got {array.shape}."
+                f"{name} must hold one label per {each}: expected shape ({n_items},), got "
+                f"{array.shape}."
             )
-        _refuse_missing(array)
-        _refuse_merged(array)
-        return cls(*_factorize(array))
+        if array.dtype.kind == "c":
+            raise ValueError(f"{name} holds complex numbers: give integers or text.")
+        _refuse_missing(array, name, each)
+        _refuse_merged(array, name, each)
+        try:
+            return cls(*_factorize(array))
+        except TypeError as error:
+            raise ValueError(f"{name} must hold hashable labels: {error}.") from error
 
     @property
     def n_items(self) -> int:
@@ -92,8 +104,16 @@ def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -
     return Queries.from_labels(qid, n_items)
 
 
-def _labels(qid: Labels) -> np.ndarray:
+def _labels(qid: Labels, name: str, each: str) -> np.ndarray:
     """An array of the labels; a list of numbers and strings keeps both, which NumPy would not."""
+    if isinstance(qid, list | tuple):
+        several = (isinstance(label, list | tuple) and len(label) != 1 for label in qid)
+        row = next((i for i, found in enumerate(several) if found), None)
+        if row is not None:
+            raise ValueError(
+                f"{name} must hold one label per {each}: that of {each} {row} is {qid[row]!r}. "
+                "Join its parts to one text."
+            )
     array = np.asarray(qid)
     if not isinstance(qid, list | tuple) or array.ndim != 1:
         return array
@@ -104,7 +124,7 @@ def _labels(qid: Labels) -> np.ndarray:
     return np.asarray(qid, dtype=object) if changed else array
 
 
-def _refuse_merged(array: np.ndarray) -> None:
+def _refuse_merged(array: np.ndarray, name: str, each: str) -> None:
     """Refuse floats from 2**53 on, where different whole numbers are the same float."""
     if array.dtype.kind != "f":
         return
@@ -112,13 +132,13 @@ def _refuse_merged(array: np.ndarray) -> None:
     if large.any():
         row = int(np.argmax(large))
         raise ValueError(
-            f"qid of item {row} is the float {array[row]!r}: from 2**53 on, different whole "
+            f"{name} of {each} {row} is the float {array[row]!r}: from 2**53 on, different whole "
             "numbers are the same float. Give the labels as integers or text."
         )
 
 
-def _refuse_missing(array: np.ndarray) -> None:
-    if array.dtype.kind in "fc":
+def _refuse_missing(array: np.ndarray, name: str, each: str) -> None:
+    if array.dtype.kind == "f":
         missing = np.isnan(array)
     elif array.dtype.kind in "mM":
         missing = np.isnat(array)
@@ -128,7 +148,7 @@ def _refuse_missing(array: np.ndarray) -> None:
         return
     if missing.any():
         raise ValueError(
-            f"qid is missing for item {int(np.argmax(missing))}; every item needs one."
+            f"{name} is missing for {each} {int(np.argmax(missing))}; every {each} needs one."
         )
 
 
@@ -152,10 +172,7 @@ def _factorize(array: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         labels, codes = np.unique(array, return_inverse=True)
         return codes, labels
     seen: dict[object, int] = {}
-    try:
-        codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
-    except TypeError as error:
-        raise ValueError(f"qid must hold hashable labels: {error}.") from error
+    codes = np.fromiter((seen.setdefault(x, len(seen)) for x in array), np.intp, len(array))
     labels = np.empty(len(seen), dtype=object)
     labels[:] = list(seen)
     return codes, labels

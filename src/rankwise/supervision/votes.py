@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from collections.abc import Iterable
+from numbers import Real
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from rankwise.validation import refuse_masked
+from rankwise.supervision.queries import Queries
 
-OUTCOMES = (("a", "1", "1.0"), ("b", "0", "0.0"), ("tie", "0.5"))
-"""What a vote may say as text, besides the name of an item: a won, b won, neither did."""
+OUTCOMES = {"a": 0, "1": 0, "1.0": 0, "b": 1, "0": 1, "0.0": 1, "tie": 2, "0.5": 2}
+"""What a vote may say as text, besides the name of an item: 0 if a won, 1 if b did, 2 neither."""
+NOTHING = -1
+"""Stands for a word that is no outcome, and for a text that is the name of no item."""
 
 
 class Votes(NamedTuple):
@@ -26,87 +30,115 @@ def read_votes(
     a: ArrayLike, b: ArrayLike, outcome: ArrayLike, items: ArrayLike | None = None
 ) -> Votes:
     """The votes of Preferences.from_votes, checked; errors name the row."""
-    columns = [_column(values, name) for values, name in ((a, "a"), (b, "b"), (outcome, "outcome"))]
-    lengths = [len(column) for column in columns]
+    columns = {"a": _labelled(a, "a"), "b": _labelled(b, "b")}
+    said = _labelled(outcome, "outcome")
+    lengths = [one.n_items for one in (*columns.values(), said)]
     if len(set(lengths)) > 1:
         raise ValueError(f"a, b and outcome must have the same length, got {lengths}.")
-    first, second, said = columns
-    if first.dtype.kind != second.dtype.kind:
-        first, second = first.astype(str), second.astype(str)
-    names = np.unique(np.concatenate((first, second))) if items is None else _names(items, first)
-    numbers = [_numbers(side, names, name) for side, name in ((first, "a"), (second, "b"))]
-    same = numbers[0] == numbers[1]
-    if same.any():
-        row = int(np.argmax(same))
-        raise ValueError(f"row {row} compares item {first[row]!s} with itself: leave the row out.")
-    result = _results(first, second, said)
-    winner = np.where(result == 1, numbers[1], numbers[0])
-    loser = np.where(result == 1, numbers[0], numbers[1])
+    if items is None:
+        names = _in_order({name for side in columns.values() for name in _plain(side)})
+    else:
+        names = _given(items)
+    number = {name: i for i, name in enumerate(_plain_array(names))}
+    first, second = (_numbers(side, number, column) for column, side in columns.items())
+    if (first == second).any():
+        row = int(np.argmax(first == second))
+        raise ValueError(
+            f"row {row} compares item {names[first[row]]!s} with itself: leave the row out."
+        )
+    result = _results(first, second, said, number)
+    winner, loser = np.where(result == 1, (second, first), (first, second))
     return Votes(winner, loser, result == 2, names)
 
 
-def _column(values: ArrayLike, name: str) -> np.ndarray:
-    """One-dimensional, numbers or text; a row without a value is refused."""
-    refuse_masked(values, name)
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
-    if array.dtype.kind == "O":
-        missing = np.array([value is None or value != value for value in array], dtype=bool)
-    else:
-        missing = np.isnan(array) if array.dtype.kind == "f" else np.zeros(len(array), dtype=bool)
-    if missing.any():
-        raise ValueError(f"{name} has no value at row {int(np.argmax(missing))}.")
-    if array.dtype.kind == "b":
-        return array.astype(int)
-    return array if array.dtype.kind in "iuf" else array.astype(str)
+def _labelled(values: ArrayLike, name: str) -> Queries:
+    """The rows by their value; a row without a value is refused."""
+    if not isinstance(values, list | tuple) and np.ndim(values) != 1:
+        raise ValueError(f"{name} must be one-dimensional, got shape {np.shape(values)}.")
+    return Queries.from_labels(values, len(values), name, "row")  # type: ignore[arg-type]
 
 
-def _names(items: ArrayLike, like: np.ndarray) -> np.ndarray:
-    names = _column(items, "items")
-    if names.dtype.kind != like.dtype.kind:
-        names = names.astype(like.dtype if like.dtype.kind in "iuf" else str)
-    distinct, counts = np.unique(names, return_counts=True)
-    if (counts > 1).any():
-        raise ValueError(f"items contains {distinct[np.argmax(counts > 1)]!s} twice.")
-    return names
+def _plain_array(names: np.ndarray) -> list[Any]:
+    """Python's own numbers and texts, of which 1 and 1.0 are equal, and 3 and "3" are not."""
+    return list(names) if names.dtype.kind in "mM" else names.tolist()
 
 
-def _numbers(side: np.ndarray, names: np.ndarray, column: str) -> np.ndarray:
-    """The position of each name among the items."""
-    if not len(names):
-        return np.zeros(0, dtype=np.intp)
-    order = np.argsort(names)
-    place = np.minimum(np.searchsorted(names, side, sorter=order), len(names) - 1)
-    numbers = order[place]
-    unknown = names[numbers] != side
+def _plain(side: Queries) -> list[Any]:
+    return _plain_array(side.labels)
+
+
+def _in_order(names: Iterable[Any]) -> np.ndarray:
+    """The names sorted: numbers, then text, then everything else by type and text."""
+
+    def key(name: Any) -> tuple[int, Any, str]:
+        if isinstance(name, Real):
+            return 0, name, ""
+        if isinstance(name, str):
+            return 1, name, ""
+        return 2, type(name).__name__, str(name)
+
+    ordered = sorted(names, key=key)
+    kinds = {np.asarray(name).dtype.kind for name in ordered}
+    if len(kinds) == 1 and not kinds & {"O"}:
+        array = np.array(ordered)
+        if array.ndim == 1 and array.dtype.kind in kinds:
+            return array
+    array = np.empty(len(ordered), dtype=object)
+    array[:] = ordered
+    return array
+
+
+def _given(items: ArrayLike) -> np.ndarray:
+    by_name = _labelled(items, "items")
+    if (by_name.sizes > 1).any():
+        raise ValueError(f"items contains {by_name.labels[np.argmax(by_name.sizes > 1)]!s} twice.")
+    return by_name.labels[by_name.codes]
+
+
+def _numbers(side: Queries, number: dict[Any, int], column: str) -> np.ndarray:
+    """The position of each row's name among the items."""
+    found = [number.get(name, NOTHING) for name in _plain(side)]
+    numbers = np.array(found, dtype=np.intp)[side.codes]
+    unknown = numbers == NOTHING
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise ValueError(f"{column} at row {row} is {side[row]!s}, which is not among items.")
+        name = _plain(side)[side.codes[row]]
+        raise ValueError(
+            f"{column} at row {row} is {name!r}, which is not among items (the number 3 and the "
+            "text '3' are different names)."
+        )
     return numbers
 
 
-def _results(first: np.ndarray, second: np.ndarray, said: np.ndarray) -> np.ndarray:
-    """(l,) 0 if the first item won, 1 if the second did, 2 for a tie."""
-    text = said.astype(str)
-    plain = np.char.lower(np.char.strip(text)) if len(text) else text
-    by_word = [np.isin(plain, words) for words in OUTCOMES]
-    by_name = [text == side.astype(str) for side in (first, second)]
-    by_name.append(np.zeros(len(text), dtype=bool))
-    known = np.any(by_word, axis=0) | np.any(by_name, axis=0)
-    if not known.all():
-        row = int(np.argmin(known))
+def _results(
+    first: np.ndarray, second: np.ndarray, said: Queries, number: dict[Any, int]
+) -> np.ndarray:
+    """(l,) 0 if the first item won, 1 if the second did, 2 for a tie.
+
+    A text that is no name stands for the only item whose name is written so: "7" for the number 7.
+    """
+    written: dict[str, int] = {}
+    for name, i in number.items():
+        written[str(name)] = NOTHING if str(name) in written else i
+    labels = [int(label) if isinstance(label, bool) else label for label in _plain(said)]
+    words = [OUTCOMES.get(str(label).strip().lower(), NOTHING) for label in labels]
+    named = [number.get(label, written.get(str(label), NOTHING)) for label in labels]
+    word, item = (np.array(of_label, dtype=np.intp)[said.codes] for of_label in (words, named))
+    name = np.where(item == first, 0, np.where(item == second, 1, NOTHING))
+    names = list(number)
+    unknown = (word == NOTHING) & (name == NOTHING)
+    if unknown.any():
+        row = int(np.argmax(unknown))
         raise ValueError(
-            f"outcome at row {row} is {str(text[row])!r}: it must be 1, 'a' or {first[row]!s} if a "
-            f"won, 0, 'b' or {second[row]!s} if b won, or 0.5 or 'tie'."
+            f"outcome at row {row} is {str(labels[said.codes[row]])!r}: it must be 1, 'a' or "
+            f"{names[first[row]]!s} if a won, 0, 'b' or {names[second[row]]!s} if b won, or 0.5 or "
+            "'tie'."
         )
-    word, name = np.argmax(by_word, axis=0), np.argmax(by_name, axis=0)
-    has_word, has_name = np.any(by_word, axis=0), np.any(by_name, axis=0)
-    unclear = has_word & has_name & (word != name)
+    unclear = (word != NOTHING) & (name != NOTHING) & (word != name)
     if unclear.any():
         row = int(np.argmax(unclear))
         raise ValueError(
-            f"outcome at row {row} is {str(text[row])!r}, which is also the name of an item of "
-            "that vote: give the items other names, or name the winner in every row."
+            f"outcome at row {row} is {str(labels[said.codes[row]])!r}, which is also the name of "
+            "an item of that vote: give the items other names, or name the winner in every row."
         )
-    return np.where(has_word, word, name)
+    return np.where(word != NOTHING, word, name)
