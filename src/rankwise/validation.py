@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
+from rankwise.numerics.exact_integers import first_inexact
 from rankwise.numerics.threads import run
 
 
@@ -48,22 +49,18 @@ def refuse_unreal(values, name: str) -> None:
     _refuse_merged_integers(values, name)
 
 
-LARGEST_EXACT = 2**53
-"""All integers up to this are exact as float64; beyond it, neighbours are the same float."""
-
-
 def _refuse_merged_integers(values, name: str) -> None:
     """One pass over integers of 64 bits, and over the entries of object arrays; else nothing."""
     if hasattr(values, "columns") and hasattr(values, "dtypes"):
         for j, (column, kind) in enumerate(_column_types(values)):
             if str(kind).lower() in ("int64", "uint64", "object"):
-                place = _merged_integer(np.asarray(values[column]))
+                place = first_inexact(np.asarray(values[column]))
                 if place is not None:
                     raise _merged(values[column], (place[0], j), place, name)
         return
     if sparse.issparse(values):
         entries = values.tocoo() if _kind(values.dtype) in "iu" else None
-        found = None if entries is None else _merged_integer(entries.data)
+        found = None if entries is None else first_inexact(entries.data)
         if found is not None:
             place = (int(entries.row[found[0]]), int(entries.col[found[0]]))
             raise _merged(entries.data, place, found, name)
@@ -72,34 +69,9 @@ def _refuse_merged_integers(values, name: str) -> None:
         array = np.asarray(values)
     except ValueError:  # rows of different lengths, of which the conversion will complain
         return
-    place = _merged_integer(array)
+    place = first_inexact(array)
     if place is not None:
         raise _merged(array, place, place, name)
-
-
-def _merged_integer(array: np.ndarray) -> tuple[int, ...] | None:
-    """Where the first integer is that differs from its float64, if there is any."""
-    if array.dtype.kind == "O":
-        wrong = np.array([_is_merged(value) for value in array.ravel()], dtype=bool)
-    elif array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
-        if int(array.min()) >= -LARGEST_EXACT and int(array.max()) <= LARGEST_EXACT:
-            return None
-        with np.errstate(invalid="ignore"):
-            wrong = (array.astype(np.float64).astype(array.dtype) != array).ravel()
-    else:
-        return None
-    if not wrong.any():
-        return None
-    return tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), array.shape))
-
-
-def _is_merged(value) -> bool:
-    if not isinstance(value, numbers.Integral) or -LARGEST_EXACT <= int(value) <= LARGEST_EXACT:
-        return False
-    try:
-        return int(float(int(value))) != int(value)
-    except OverflowError:
-        return True
 
 
 def _merged(values, place: tuple[int, ...], position: tuple[int, ...], name: str) -> ValueError:
@@ -109,33 +81,6 @@ def _merged(values, place: tuple[int, ...], position: tuple[int, ...], name: str
         "different integers become the same float. Subtract an offset first, for example the "
         f"smallest value of the column: {name} - {name}.min(axis=0)."
     )
-
-
-@contextmanager
-def naming_text(values, name: str) -> Iterator[None]:
-    """Name the row and the column of a text that could not be converted to a number."""
-    try:
-        yield
-    except ValueError as error:
-        if "could not convert" not in str(error):
-            raise
-        cells = np.asarray(values, dtype=object)
-        for place, value in np.ndenumerate(cells):
-            if _is_no_number(value):
-                raise ValueError(
-                    f"could not convert {name} to numbers: it holds {str(value)[:40]!r} at "
-                    f"{_place(place)}. Encode text as numbers, for example with "
-                    "sklearn.preprocessing.OneHotEncoder, or leave the column out."
-                ) from error
-        raise
-
-
-def _is_no_number(value) -> bool:
-    try:
-        float(value)
-    except (TypeError, ValueError):
-        return True
-    return False
 
 
 def _kind(dtype) -> str:
@@ -183,8 +128,51 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = T
         X = X.copy()
         X.sum_duplicates()
     if finite:
-        refuse_non_finite(X, "X")
+        refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     return X
+
+
+@contextmanager
+def naming_text(X, name: str) -> Iterator[None]:
+    """If X cannot be converted to numbers, name the first cell that holds text."""
+    try:
+        yield
+    except ValueError as error:
+        if hasattr(X, "columns") and hasattr(X, "dtypes"):
+            _refuse_text_columns(X, name)
+        elif "could not convert" in str(error):
+            for place, value in np.ndenumerate(np.asarray(X, dtype=object)):
+                if not _is_number(value):
+                    raise ValueError(
+                        f"could not convert {name} to numbers: it holds {str(value)[:40]!r} at "
+                        f"{_place(place)}. Leave the column out, or encode it as numbers, for "
+                        "example with sklearn.preprocessing.OneHotEncoder."
+                    ) from error
+        raise
+
+
+def _refuse_text_columns(frame, name: str) -> None:
+    for column in frame.columns:
+        values = np.asarray(frame[column])
+        if values.dtype.kind not in "OSU":
+            continue
+        for row, value in enumerate(values):
+            if isinstance(value, str) and not _is_number(value):
+                raise ValueError(
+                    f"column {column!r} of {name} holds text ({str(value)!r} at row {row}), and "
+                    "features are numbers. Leave it out, or encode it: make_pipeline("
+                    f"make_column_transformer((OneHotEncoder(), [{column!r}]), "
+                    "remainder='passthrough'), RankRLS()), all but RankRLS from sklearn.pipeline, "
+                    "compose and preprocessing."
+                )
+
+
+def _is_number(value) -> bool:
+    try:
+        float(value)
+    except (TypeError, ValueError):
+        return False
+    return True
 
 
 def _is_as_in_training(estimator, X) -> bool:
@@ -202,8 +190,11 @@ def _is_as_in_training(estimator, X) -> bool:
     )
 
 
-def refuse_non_finite(array, name: str, *, allow_nan: bool = False) -> None:
-    """Raise a ValueError that names the first row (and column) holding nan or inf."""
+def refuse_non_finite(array, name: str, columns=None, *, allow_nan: bool = False) -> None:
+    """Raise a ValueError that names the first row (and column) holding nan or inf.
+
+    `columns` are the names of the columns, if they have names.
+    """
     values = array.data if sparse.issparse(array) else array
     if _sum_is_finite(values):
         return
@@ -221,6 +212,8 @@ def refuse_non_finite(array, name: str, *, allow_nan: bool = False) -> None:
         value = values[place]
     kind = "NaN" if np.isnan(value) else "infinity"
     where = f"row {row}" if column is None else f"row {row}, column {column}"
+    if column is not None and columns is not None:
+        where += f", {str(columns[column])!r}"
     raise ValueError(
         f"Input {name} contains {kind} (the first at {where}). "
         f"Impute or drop it, for example with sklearn.impute.SimpleImputer."

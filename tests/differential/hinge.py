@@ -149,7 +149,7 @@ def check_minimum(model, X, data: Drawn, problem: PairProblem, outcome: Outcome)
         if converged and reached - bound > 1e-5 * gained + 2e-6 * at_zero + rounding:
             outcome.differences.append(f"objective {reached}, the minimum is near {bound}")
         coefficients = model.coef_ if hasattr(model, "coef_") else model.dual_coef_
-        if gained > 1e-9 * at_zero and not np.any(coefficients):
+        if gained > 1e-8 * at_zero and not np.any(coefficients):
             outcome.differences.append("the model is all zero")
     return outcome
 

@@ -1,10 +1,25 @@
 """Bad input is a ValueError that names the argument, the place and the way out."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
+from sklearn.base import clone
+from sklearn.compose import make_column_transformer
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder
 
-from rankwise import RLS, KernelMap, MPRankCV, Preferences, RankRLS, RankRLSCV, SVRank, TooLarge
+from rankwise import (
+    RLS,
+    KernelMap,
+    MPRankCV,
+    Preferences,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    SVRank,
+    TooLarge,
+)
 
 RNG = np.random.default_rng(9)
 X = RNG.normal(size=(12, 3))
@@ -273,3 +288,28 @@ def test_basis_of_another_kind():
     for basis in (0.5, True, "some"):
         with pytest.raises(ValueError, match="basis must be None, an int or an array"):
             RankRLS(kernel="rbf", basis=basis).fit(np.eye(4), np.arange(4.0))
+
+
+@pytest.mark.parametrize("model", [RankRLS(), RankSVM(), RankRLSCV([1.0, 2.0])])
+class TestFramesNameTheirColumns:
+    frame = pd.DataFrame({"size": [1.0, 2, 3, 4], "colour": ["3", "red", "7", "red"]})
+    y = np.arange(4.0)
+
+    def test_text(self, model):
+        with pytest.raises(ValueError, match=r"column 'colour' of X holds text \('red' at row 1\)"):
+            clone(model).fit(self.frame, self.y)
+        with pytest.raises(ValueError, match="OneHotEncoder"):
+            clone(model).fit(self.frame.astype({"colour": "category"}), self.y)
+
+    def test_missing_values(self, model):
+        frame = pd.DataFrame({"size": [1.0, 2, 3, 4], "weight": [1.0, np.nan, 2, 0]})
+        with pytest.raises(ValueError, match=r"contains NaN .*row 1, column 1, 'weight'"):
+            clone(model).fit(frame, self.y)
+        fitted = clone(model).fit(frame.fillna(0.0), self.y)
+        with pytest.raises(ValueError, match="column 1, 'weight'"):
+            fitted.predict(frame)
+
+    def test_the_way_out_works(self, model):
+        encoder = make_column_transformer((OneHotEncoder(), ["colour"]), remainder="passthrough")
+        found = make_pipeline(encoder, clone(model)).fit(self.frame, self.y)
+        assert np.isfinite(found.predict(self.frame)).all()

@@ -75,7 +75,7 @@ def test_a_cell_of_text_is_named(learner, kind):
     items = X.astype(object)
     items[:, 1] = [str(value) for value in items[:, 1]]
     items[3, 1] = "abc"
-    with pytest.raises(ValueError, match=r"'abc' at row 3, column 1.*OneHotEncoder"):
+    with pytest.raises(ValueError, match=r"'abc' at row 3.*OneHotEncoder"):
         learner.fit(FRAMES[kind](items), Y)
 
 

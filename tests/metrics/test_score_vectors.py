@@ -61,7 +61,7 @@ class TestBadInput:
                 lambda: metrics.preference_error(Preferences([0], [1], n_items=3), [1, 2]),
                 "are about 3 items",
             ),
-            (lambda: metrics.scorer("maps"), "name must be one of 'concordance'"),
+            (lambda: metrics.scorer("maps"), "'maps' is no measure; the names are concordance"),
             (lambda: metrics.scorer("ndcg", top=3), "no option 'top'; it has .*'k'"),
             (lambda: metrics.scorer("ndcg", gain="log"), "gain must be one of"),
             (lambda: metrics.scorer("pair_cost"), "needs cost="),

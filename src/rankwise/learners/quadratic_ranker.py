@@ -79,8 +79,10 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
         """The problem of a training set, and whether there is a single output."""
         pieces = self._checked_pieces()
         X = check_items(self, X, reset=True, finite=False)
-        if not sums_show_finiteness(X, pieces[1], self.basis, self.solver):
-            refuse_non_finite(X, "X")
+        # A frame has been copied already, so one more pass is cheap, and it can name the column.
+        names = getattr(self, "feature_names_in_", None)
+        if names is not None or not sums_show_finiteness(X, pieces[1], self.basis, self.solver):
+            refuse_non_finite(X, "X", names)
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
         return self._problem_of(X, supervision, self.basis, *pieces), single
