@@ -59,11 +59,14 @@ def _refuse_merged_integers(values, name: str) -> None:
                     raise _merged(values[column], (place[0], j), place, name)
         return
     if sparse.issparse(values):
-        entries = values.tocoo() if _kind(values.dtype) in "iu" else None
-        found = None if entries is None else first_inexact(entries.data)
-        if found is not None:
-            place = (int(entries.row[found[0]]), int(entries.col[found[0]]))
-            raise _merged(entries.data, place, found, name)
+        if _kind(values.dtype) in "iu":
+            entries = values.tocoo()
+            found = first_inexact(entries.data)
+            if found is not None:
+                place = (int(entries.row[found[0]]), int(entries.col[found[0]]))
+                raise _merged(entries.data, place, found, name)
+        return
+    if getattr(getattr(values, "dtype", None), "kind", "O") == "f":
         return
     try:
         array = np.asarray(values)
