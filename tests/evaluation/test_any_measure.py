@@ -233,7 +233,7 @@ class TestMPRankGroups:
     def test_groups_leave_together(self):
         groups = np.arange(63) % 6
         found = MPRankCV([0.1, 10.0]).fit(X, Y, groups=groups)
-        assert found.cv_ == "6 folds"
+        assert found.cv_ == "6 folds of groups"
         for C, cost in zip(found.Cs_, found.cv_results_["cost"]):
             values = []
             for group in range(6):
