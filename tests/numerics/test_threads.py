@@ -48,6 +48,23 @@ def test_the_first_error_is_raised_and_later_runs_work(monkeypatch):
     assert threads.run([lambda: 1, lambda: 2]) == [1, 2]
 
 
+NESTED = """
+from rankwise.numerics import threads
+
+def outer(i):
+    return sum(threads.run([lambda j=j: i * j for j in range(4)]))
+
+print(threads.run([lambda i=i: outer(i) for i in range(8)]))
+"""
+
+
+def test_tasks_may_run_tasks():
+    environment = os.environ | {"RANKWISE_THREADS": "2"}
+    command = [sys.executable, "-c", NESTED]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=60)
+    assert found.stdout == f"{[6 * i for i in range(8)]}\n"
+
+
 def test_limits_count_as_in_scikit_learn(monkeypatch):
     monkeypatch.setenv("RANKWISE_THREADS", "4")
     for n_jobs, expected in [(None, 4), (-1, 4), (-2, 3), (-9, 1), (1, 1), (3, 3), (8, 4)]:

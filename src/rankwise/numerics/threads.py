@@ -68,9 +68,10 @@ def run(tasks: Sequence[Callable[[], T]]) -> list[T]:
     """The results of all tasks, in the order of the tasks.
 
     Several threads take the tasks if `n_threads` allows it. The result does not depend on the
-    number of threads, provided that the tasks themselves do not. A task must not call `run`. If
-    tasks fail, the error of the first of them is raised. After Ctrl-C, `run` waits for the tasks
-    that have begun, which may write to arrays of the caller, and drops the others.
+    number of threads, provided that the tasks themselves do not. A task may call `run`, which
+    then starts no further threads. If tasks fail, the error of the first of them is raised. After
+    Ctrl-C, `run` waits for the tasks that have begun, which may write to arrays of the caller, and
+    drops the others.
     """
     threads = min(n_threads(), len(tasks))
     if threads <= 1:
@@ -108,14 +109,16 @@ class _Batch(Generic[T]):
         self._finished: SimpleQueue[None] = SimpleQueue()
 
     def _take_tasks(self) -> None:
-        for number in self._next:
-            if self._stopped or number >= len(self._tasks):
-                break
-            try:
-                self._outcomes[number] = self._tasks[number]()
-            except BaseException as error:
-                self._errors[number] = error
-                self._stopped = True
+        """Tasks run without helpers: all threads might wait for help that nobody could give."""
+        with single_thread():
+            for number in self._next:
+                if self._stopped or number >= len(self._tasks):
+                    break
+                try:
+                    self._outcomes[number] = self._tasks[number]()
+                except BaseException as error:
+                    self._errors[number] = error
+                    self._stopped = True
 
     def _work(self) -> None:
         """The work of one helping thread."""
