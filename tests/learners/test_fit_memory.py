@@ -255,6 +255,8 @@ def test_a_file_holds_the_parameters_of_the_fit(name, tmp_path):
     before = predicted(name, model)
     parameters = model.get_params(deep=False)
     for parameter, other in differing(model):
+        if parameter in ("cv", "scoring"):  # they make no model, so a file holds those of now
+            continue
         model.set_params(**{parameter: other})
         rw.save(model, tmp_path / "model.rw")
         loaded = rw.load(io.BytesIO((tmp_path / "model.rw").read_bytes()))

@@ -294,9 +294,10 @@ class DualSpectrum(Spectrum):
         if not noise.any() or noise.all():
             return True
         R_u = self.quadratic.laplacian.factor(np.hstack((self.U[:, noise], self.U[:, -1:])))
-        values = np.linalg.norm(self.K @ R_u, axis=0)
+        size = float(dlange("F", self.K.T)) or 1.0
+        values = np.linalg.norm(self.K @ R_u / size, axis=0)  # squares must not overflow
         mixed = values[-1] * np.sqrt(eigenvalues[-1] / eigenvalues[~noise][0])
-        rounding = np.linalg.norm(R_u, axis=0) * float(dlange("F", self.K.T))
+        rounding = np.linalg.norm(R_u, axis=0)
         return bool((values[:-1] <= 10 * EPS * (rounding[:-1] + mixed)).all())
 
     @property
