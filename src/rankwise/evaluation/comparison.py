@@ -143,16 +143,16 @@ def compare(
         how += f", {n_units if by_query is None else len(by_query)} {kind} paired"
     by_query = None if by_query is None else by_query[:, order]
     error = np.sqrt((influence**2).sum(axis=0))
-    clear = {
-        name: one.share - 0.5 >= CLEAR * np.sqrt(TRAINING) * one.share_error
+    z = {
+        name: (one.share - 0.5) / max(np.sqrt(TRAINING) * one.share_error, EQUAL)
         for name, one in zip(models, estimates)
     }
-    chance = _BetterThanChance(models, data, cv, random_state)
+    chance = _BetterThanChance(models, data, cv, random_state, z)
     rows = []
     for a, b in combinations(range(len(names)), 2):
         difference = float(score[a] - score[b])
         p = paired_p(difference, influence[:, a] - influence[:, b], n_units)
-        if p < DOUBTFUL and not clear[names[a]]:
+        if p < DOUBTFUL and z[names[a]] < CLEAR:
             p = max(p, chance.p_value(names[a]))
         rows.append((names[a], names[b], difference, p))
     rows.sort(key=lambda row: row[3])
@@ -167,8 +167,9 @@ class _BetterThanChance:
 
     A model that does not beat chance is not better than another one, whatever their difference is:
     without signal, differences have longer tails than the paired test assumes. The p-value is
-    doubled, because the better of two models is tested. Only models in closed form are tested: for
-    others it would cost thousands of refits.
+    doubled, because the better of two models is tested. For models without a closed form a
+    permutation test would cost thousands of refits: there the score itself is compared with chance,
+    `z` standard errors above it.
     """
 
     def __init__(
@@ -177,15 +178,16 @@ class _BetterThanChance:
         data: _Data,
         cv: Splits,
         random_state: RandomState,
+        z: dict[str, float],
     ):
-        self._models, self._data, self._cv = models, data, cv
+        self._models, self._data, self._cv, self._z = models, data, cv, z
         self._seed = 0 if random_state is None else random_state
         self._known: dict[str, float] = {}
 
     def p_value(self, name: str) -> float:
         model = self._models[name]
         if not has_closed_form(model):
-            return 0.0
+            return min(1.0, 2 * float(stats.norm.sf(self._z[name])))
         if name not in self._known:
             X, y, queries, groups = self._data
             *_, p = permutation_test(
