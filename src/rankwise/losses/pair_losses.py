@@ -10,7 +10,8 @@ ties, in O(m), and rules for hold-outs of one or two items.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Protocol
+from copy import copy
+from typing import Protocol, Self
 
 import numpy as np
 from scipy import sparse
@@ -101,6 +102,31 @@ class PairLoss(QuadraticLoss):
             self.check_differences(difference, winner, loser)
             graph.add(winner, loser, *self._costs(difference, weight))
         return graph.quadratic()
+
+    def counting_pairs(self) -> Self:
+        """The same loss with query_weight="pairs"."""
+        loss = copy(self)
+        loss.weighting = PAIRS
+        return loss
+
+    def query_scales(self, supervision: ScoredItems) -> np.ndarray:
+        """(q,) the scale c that `weighting` gives to the pairs of each query."""
+        classes, weight = supervision.tie_classes(), supervision.weight
+        totals = pair_totals(classes.class_sums(weight), classes.query_classes)
+        return self.weighting.scale(classes.query_sums(weight), totals)
+
+    def error_of_zero(self, supervision: ScoredItems) -> float:
+        """Σ over pairs of weight · w² z²: the error of a model that says 0. O(Σ m_q²)."""
+        total, y, v = 0.0, supervision.Y[:, 0], supervision.weight
+        scales = self.query_scales(supervision)
+        for items, scale in zip(supervision.queries, scales):
+            above, below = np.nonzero(y[items][:, None] > y[items][None, :])
+            winner, loser = items[above], items[below]
+            difference = y[winner] - y[loser]
+            squared, pull = self._costs(difference, scale * v[winner] * v[loser])
+            z = np.divide(pull, squared, out=np.zeros_like(pull), where=squared != 0)
+            total += float(pull @ z)
+        return total
 
     def check_differences(
         self, difference: np.ndarray, winner: np.ndarray, loser: np.ndarray
@@ -281,11 +307,21 @@ class MagnitudeLoss(TieFreeLoss):
     def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
         if not self.keep_ties:
             return super()._of_all_pairs(supervision)
-        queries, weight = supervision.queries, supervision.weight
-        V = np.bincount(queries.codes, weight)
-        scale = self.weighting.scale(V, pair_totals(weight[queries.order], queries.starts))
-        laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
+        scale = self.query_scales(supervision)
+        laplacian = ScoreLaplacian.keeping_ties(supervision.queries, supervision.weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted))
+
+    def query_scales(self, supervision: ScoredItems) -> np.ndarray:
+        if not self.keep_ties:
+            return super().query_scales(supervision)
+        queries, weight = supervision.queries, supervision.weight
+        totals = pair_totals(weight[queries.order], queries.starts)
+        return self.weighting.scale(np.bincount(queries.codes, weight), totals)
+
+    def error_of_zero(self, supervision: ScoredItems) -> float:
+        """The squared length of the target: there are scores with exactly these differences."""
+        beta = self.quadratic(supervision).target.beta
+        return float(np.einsum("rk,rk->", beta, beta))
 
     def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         if not self.keep_ties:
@@ -305,6 +341,12 @@ class UnitLoss(TieFreeLoss):
 
     name = 'loss="unit"'
     counts_below = True
+
+    def error_of_zero(self, supervision: ScoredItems) -> float:
+        """The weight of all pairs, in O(m log m)."""
+        classes = supervision.tie_classes()
+        totals = pair_totals(classes.class_sums(supervision.weight), classes.query_classes)
+        return float(self.query_scales(supervision) @ totals)
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.ones(len(difference)), np.ones(len(difference))
