@@ -9,7 +9,7 @@ import click
 from rankwise.cli.console import say, say_json, stdout, table, working
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
-from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
+from rankwise.workflow.recipe import LEARNERS, SELECTING, USED_BY_ALL, Recipe
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -109,7 +109,7 @@ def crossval(
 
 def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[Recipe]:
     """One recipe per learner; if there are several, each uses only the options that it knows."""
-    names = learners or DEFAULT
+    names = learners or ((SELECTING, *DEFAULT) if "select" in given else DEFAULT)
     if len(names) == 1:
         return [taken_recipe(options, names[0], given)]
     recipes = []

@@ -3,6 +3,13 @@
 from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
+from rankwise.evaluation.feature_selection import (
+    SelectionCurve,
+    Stability,
+    selection_curve,
+    selection_stability,
+    stability_of,
+)
 from rankwise.evaluation.intervals import confidence_interval
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
@@ -18,6 +25,8 @@ __all__ = [
     "Curve",
     "Difference",
     "NestedScore",
+    "SelectionCurve",
+    "Stability",
     "Tournament",
     "compare",
     "confidence_interval",
@@ -28,5 +37,8 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "selection_curve",
+    "selection_stability",
+    "stability_of",
     "tournament",
 ]

@@ -31,7 +31,7 @@ class CandidateColumns:
 
     def __init__(self, X: Matrix, order: np.ndarray):
         self.m, self.n = X.shape
-        if sparse.issparse(X) and X.nnz < DENSE_FROM * self.m * self.n:
+        if sparse.issparse(X) and sparse.csr_array(X).nnz < DENSE_FROM * self.m * self.n:
             self._sparse = sparse.csc_array(X[order])
             self._sparse.sort_indices()
             self.exponent = _scale_sparse(self._sparse)

@@ -88,7 +88,7 @@ class AnyHoldouts(HoldoutCriterion):
         self.starts = np.concatenate(([0], np.cumsum([len(target) for target in targets])))
         self.residuals = np.ldexp(np.concatenate(targets), -shrink)
         error = sum(holdout.error_of_zero for holdout in self._holdouts)
-        self.constant = np.ldexp(error, -2 * shrink) - float(self.residuals @ self.residuals)
+        self.error_of_zero = float(np.ldexp(error, -2 * shrink))
         self._shrink = shrink
         signs = np.random.default_rng(0).choice([-1.0, 1.0], size=(columns.m, 1))
         rows = loss.quadratic(supervision).laplacian.factor_t(signs)

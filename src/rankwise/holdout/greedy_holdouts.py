@@ -41,7 +41,12 @@ CONCENTRATED = 1e-3
 
 
 class GreedyCriterion(ABC):
-    """The held-out error of the features taken so far with each further candidate."""
+    """The held-out error of the features taken so far with each further candidate.
+
+    `error_of_zero` is the error of the same pairs without any feature.
+    """
+
+    error_of_zero: float
 
     @abstractmethod
     def judge(self) -> np.ndarray:
@@ -100,7 +105,6 @@ class HoldoutCriterion(GreedyCriterion):
         self.columns, self.alpha, self._n_features = columns, alpha, n_features
         self.starts: np.ndarray
         self.residuals: np.ndarray
-        self.constant = 0.0
         self.selected: list[int] = []
         self._steps: list[Step] = []
         self._tiles: list[Tile | None] = [None] * len(columns.tiles)
@@ -110,7 +114,9 @@ class HoldoutCriterion(GreedyCriterion):
         return len(self.starts) - 1
 
     def _begin(self) -> None:
-        """After `starts` is known: room for the coefficients of x̂, and whether tiles are kept."""
+        """After the hold-outs are known: room for the x̂, and whether tiles are kept."""
+        # Targets z that no scores have exactly leave an error that no model changes.
+        self._constant = self.error_of_zero - float(self.residuals @ self.residuals)
         K, H = self._n_features, self.n_holdouts
         self._coefficients = np.zeros((H, K, K))
         needed = 8.0 * self.columns.n * (self.starts[-1] + 3 * H + K)
@@ -139,7 +145,7 @@ class HoldoutCriterion(GreedyCriterion):
         tasks = [partial(self._judge_tile, t) for t in range(len(self._tiles))]
         with one_blas_thread():
             parts = run(tasks)
-        return np.concatenate(parts) + self.constant
+        return np.concatenate(parts) + self._constant
 
     def _judge_tile(self, number: int) -> np.ndarray:
         tile = self._current(number)
@@ -218,12 +224,14 @@ class QueryHoldouts(HoldoutCriterion):
         columns: CandidateColumns,
         laplacian: Laplacian,
         beta: np.ndarray,
+        error_of_zero: float,
         blocks: list[np.ndarray],
         alpha: float,
         n_features: int,
     ):
         """`blocks` are consecutive items; `beta` (r,) is the target, b = R β."""
         super().__init__(columns, alpha, n_features)
+        self.error_of_zero = error_of_zero
         self._laplacian = laplacian
         rows = [laplacian.rows_of(items) for items in blocks]
         self._order = np.concatenate(rows)
@@ -259,7 +267,7 @@ class QueryHoldouts(HoldoutCriterion):
         S = without_each(self._blocks(Z * Z))
         N = without_each(self._blocks(Z * self._beta))
         total = np.einsum("wr,wr->w", Z, Z)
-        concentrated = np.argwhere((S < CONCENTRATED * total[:, None]) & (S > 0))
+        concentrated = np.argwhere((CONCENTRATED * total[:, None] > S) & (S > 0))
         self._concentrates |= len(concentrated) > 0
         return Z, N, S, unit, concentrated
 

@@ -51,6 +51,7 @@ class PairCriterion(GreedyCriterion):
         m = columns.m
         self._M = np.eye(m) - 1.0 / m
         self._e = self._M @ y
+        self.error_of_zero = float(weight * m * (self._e @ self._e))
         with np.errstate(over="ignore", under="ignore"):
             self._penalty = np.ldexp(np.sqrt(alpha), -columns.exponent) ** 2
 
@@ -91,27 +92,28 @@ class PairCriterion(GreedyCriterion):
             self._M -= np.outer(u, u)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract", "arcp"})
+@njit(cache=True, nogil=True, fastmath=True)
 def pair_errors(M, e, U, pull, errors, lost):  # type: ignore[no-untyped-def]
     """errors (w,): Σ_(i<j) (ε_i − ε_j)² with each candidate, whose û are the rows of U."""
-    m = len(e)
-    a, r = np.empty(m), np.empty(m)
-    for b in range(len(errors)):
-        u, t = U[b], pull[b]
+    width, m = U.shape
+    a, r = np.empty((width, m)), np.empty((width, m))
+    errors[:] = 0.0
+    smallest = np.ones(width)
+    for b in range(width):
         for i in range(m):
-            a[i] = M[i, i] - u[i] * u[i]
-            r[i] = e[i] - t * u[i]
-        total, smallest = 0.0, 1.0
-        for i in range(1, m):
-            a_i, r_i, u_i, row = a[i], r[i], u[i], M[i]
+            a[b, i] = M[i, i] - U[b, i] * U[b, i]
+            r[b, i] = e[i] - pull[b] * U[b, i]
+    for i in range(1, m):  # one row of M serves all candidates while it is in the cache
+        for b in range(width):
+            a_i, r_i, u_i = a[b, i], r[b, i], U[b, i]
             part, least = 0.0, 1.0
             for j in range(i):
-                c = row[j] - u_i * u[j]
-                pivot = a_i * a[j] - c * c
-                apart = ((a[j] + c) * r_i - (a_i + c) * r[j]) / pivot
+                c = M[i, j] - u_i * U[b, j]
+                pivot = a_i * a[b, j] - c * c
+                apart = ((a[b, j] + c) * r_i - (a_i + c) * r[b, j]) / pivot
                 part += apart * apart
-                least = min(least, pivot - LEVERAGE * max(a_i, a[j]))
-            total += part
-            smallest = min(smallest, least)
-        errors[b] = total
-        lost[b] = smallest <= 0.0
+                least = min(least, pivot - LEVERAGE * (a_i + a[b, j]))
+            errors[b] += part
+            smallest[b] = min(smallest[b], least)
+    for b in range(width):
+        lost[b] = smallest[b] <= 0.0

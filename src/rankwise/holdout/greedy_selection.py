@@ -71,8 +71,8 @@ class SelectionProblem:
 
         Of candidates that differ by no more than rounding errors the first column wins.
         """
-        zero = np.ldexp(self.loss.error_of_zero(self._weighted_pairs()), -2 * self._shrink)
         criterion = self._criterion(n_features)
+        zero = criterion.error_of_zero
         errors = np.empty(n_features)
         for step in track(range(n_features), n_features, "selecting features", least=5):
             judged = criterion.judge()
@@ -93,10 +93,6 @@ class SelectionProblem:
             )
         features = np.array(self._selected)
         return Selection(features, errors, float(zero), self._coefficients(features))
-
-    def _weighted_pairs(self) -> ScoredItems:
-        """The supervision of all pairs, which leave-query-out and leave-pair-out judge."""
-        return self.supervision
 
     def _criterion(self, n_features: int) -> GreedyCriterion:
         everything = np.arange(self.supervision.n_items)
@@ -123,11 +119,9 @@ class SelectionProblem:
         quadratic = self.loss.quadratic(supervision)
         beta = np.ldexp(quadratic.target.beta[:, 0], -self._shrink)
         columns = CandidateColumns(self.X, order)
-        told = (columns, quadratic.laplacian, beta, blocks)
-        criterion = QueryHoldouts(*told, self.alpha, n_features)
-        error = np.ldexp(self.loss.error_of_zero(supervision), -2 * self._shrink)
-        criterion.constant = float(error - beta @ beta)
-        return criterion
+        error = float(np.ldexp(self.loss.error_of_zero(supervision), -2 * self._shrink))
+        told = (columns, quadratic.laplacian, beta, error, blocks)
+        return QueryHoldouts(*told, self.alpha, n_features)
 
     def _pairs(self, columns: CandidateColumns) -> PairCriterion:
         m, v = self.supervision.n_items, float(self.supervision.weight[0])

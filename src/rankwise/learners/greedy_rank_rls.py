@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from copy import copy
 from numbers import Integral
 from typing import Any
 
@@ -79,6 +80,10 @@ class GreedyRankRLS(SelectorMixin, Ranker):
     """
 
     kernel = "linear"
+    selected_: np.ndarray
+    criterion_: np.ndarray
+    criterion_of_none_: float
+    coef_path_: np.ndarray
 
     def __init__(
         self,
@@ -127,13 +132,17 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         problem.holdouts = None if folds.is_leave_pair_out else folds.splits
         self.cv_ = str(folds)
         found = problem.select(min(int(wanted), n))
-        self.selected_, self.criterion_ = found.features, found.errors
-        self.criterion_of_none_, self.coef_path_ = found.error_of_zero, found.coefficients
-        self.coef_ = np.zeros(n)
-        self.coef_[self.selected_] = self.coef_path_[-1]
-        self._has_queries = qid is not None
-        self._remember_parameters()
+        self.criterion_of_none_, self._has_queries = found.error_of_zero, qid is not None
+        self._set_selection(found.features, found.errors, found.coefficients)
         return self
+
+    def _set_selection(
+        self, features: np.ndarray, errors: np.ndarray, coefficients: np.ndarray
+    ) -> None:
+        self.selected_, self.criterion_, self.coef_path_ = features, errors, coefficients
+        self.coef_ = np.zeros(self.n_features_in_)
+        self.coef_[features] = coefficients[-1]
+        self._remember_parameters()
 
     def _folds(self, problem: SelectionProblem, k: int) -> Folds:
         queries, cv = problem.supervision.queries, self.cv
@@ -173,16 +182,9 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         check_is_fitted(self)
         if not isinstance(k, Integral) or not 1 <= k <= len(self.selected_):
             raise ValueError(f"k must lie between 1 and {len(self.selected_)}; got {k!r}.")
-        model = type(self)(**vars(self.fitted_parameters)).set_params(n_features_to_select=int(k))
-        for name in ("n_features_in_", "feature_names_in_", "cv_", "criterion_of_none_"):
-            if hasattr(self, name):
-                setattr(model, name, getattr(self, name))
-        model.selected_, model.criterion_ = self.selected_[:k], self.criterion_[:k]
-        model.coef_path_ = self.coef_path_[:k, :k]
-        model.coef_ = np.zeros(self.n_features_in_)
-        model.coef_[model.selected_] = model.coef_path_[-1]
-        model._has_queries = self._has_queries
-        model._remember_parameters()
+        model = copy(self).set_params(**vars(self.fitted_parameters))
+        model.set_params(n_features_to_select=int(k))
+        model._set_selection(self.selected_[:k], self.criterion_[:k], self.coef_path_[:k, :k])
         return model
 
     @property
