@@ -42,6 +42,8 @@ class Preferences:
     Attributes
     ----------
     items : names of the items in the order of their numbers, or None; `from_votes` sets it
+    winner_first : (l,) whether the winner was shown first, or None; `from_votes` sets it, item a
+        being the first. Of a tie it speaks of the item that is called the winner
     n_ties, n_contradictions, n_repetitions, n_components, never_compared : what is said about whom
 
     `preferences[statements]` (a slice, a mask or an array of positions) holds some of the
@@ -49,6 +51,7 @@ class Preferences:
     """
 
     items: np.ndarray | None = None
+    winner_first: np.ndarray | None = None
 
     def __init__(
         self,
@@ -127,7 +130,7 @@ class Preferences:
         """
         votes = read_votes(a, b, outcome, items)
         found = cls(votes.winner, votes.loser, None, weight, len(votes.items), votes.tie)
-        found.items = votes.items
+        found.items, found.winner_first = votes.items, votes.winner_first
         return found
 
     def __len__(self) -> int:
@@ -242,6 +245,8 @@ class Preferences:
         found = Preferences(winner, loser, *values, n_items, self.tie[chosen])
         if items is not None:
             found.items = items
+        if self.winner_first is not None:
+            found.winner_first = self.winner_first[chosen]
         return found
 
     def with_halved_ties(self) -> Preferences:
