@@ -13,6 +13,7 @@ from scipy import stats
 from sklearn.base import BaseEstimator
 
 from rankwise.evaluation.estimators import check_estimator, has_closed_form
+from rankwise.evaluation.held_out_statements import Statements
 from rankwise.evaluation.intervals import TRAINING, warn_of_few
 from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_folds, several
 from rankwise.evaluation.leave_pair_out import judge_pairs
@@ -30,6 +31,7 @@ from rankwise.model_selection.folds import (
     Splits,
     group_labels,
 )
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
 DOUBTFUL, CLEAR = 0.2, 4.0
@@ -91,9 +93,10 @@ class Comparison:
 def compare(
     models: Models,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     *,
+    preferences: Preferences | None = None,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
     scoring: Scoring = None,
@@ -115,6 +118,10 @@ def compare(
     the larger of the two p-values, of which the second is doubled. The p-values of all pairs of
     models are corrected by Holm's method.
 
+    preferences : statements in place of y, judged one by one by models that never saw another one
+        about the same two items (`cv` as in RankRLSCV; "auto": leave-preference-out if all models
+        have a closed form, else 10 folds). Paired by pairs of items, or by `groups`, which then
+        label the statements, for example by their judge; `how` says which.
     groups : labels of items that always leave together. Without qid, groups take the place of items
         in the test, which is then Student's. With qid, queries that share a group are one unit.
     scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
@@ -125,6 +132,9 @@ def compare(
     Fewer than 4 queries (or folds) raise an EstimateWarning.
     """
     models = _named(models)
+    if preferences is not None:
+        statements = Statements.checked(X, y, qid, preferences, groups, scoring)
+        return _of_statements(models, statements, cv, random_state)
     y, queries = checked_scores(y, qid)
     together = group_labels(groups, len(y))
     data = _Data(X, y, queries, together)
@@ -160,6 +170,14 @@ def compare(
     differences = [Difference(*row, float(p)) for row, p in zip(rows, corrected)]
     error = np.where(error > EQUAL, error, np.nan)
     return Comparison(names, score, error, by_query, differences, how, measure.title)
+
+
+def _of_statements(
+    models: dict[str, BaseEstimator], data: Statements, cv: Splits, random_state: RandomState
+) -> Comparison:
+    from rankwise.evaluation.statement_comparison import compare_statements
+
+    return compare_statements(models, data, cv, random_state)
 
 
 class _BetterThanChance:
