@@ -12,6 +12,7 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.verdict import Verdict
 
 __all__ = [
     "Comparison",
@@ -19,6 +20,7 @@ __all__ = [
     "Difference",
     "NestedScore",
     "Tournament",
+    "Verdict",
     "compare",
     "confidence_interval",
     "cross_val_auc",
