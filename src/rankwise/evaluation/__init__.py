@@ -1,6 +1,7 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
+from rankwise.evaluation.baseline_verdict import Verdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.intervals import confidence_interval
@@ -12,7 +13,6 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
-from rankwise.evaluation.verdict import Verdict
 
 __all__ = [
     "Comparison",

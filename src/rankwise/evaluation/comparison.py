@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
 
+from rankwise.evaluation.baseline_verdict import Verdict, verdict_of
 from rankwise.evaluation.compared_estimates import (
     ComparedData,
     Estimate,
@@ -28,7 +29,6 @@ from rankwise.evaluation.intervals import warn_of_few
 from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
-from rankwise.evaluation.verdict import Verdict, verdict_of
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
 
@@ -162,17 +162,7 @@ def compare(
     names = [list(named)[i] for i in order]
     estimates = dict(zip(names, (held_out.estimates[i] for i in order)))
     chance = _BetterThanChance(named, data, cv, random_state, estimates)
-    width = measure.range[1] - measure.range[0]
-    rows = []
-    for first, second in combinations(names, 2):
-        one = _difference(estimates[first], estimates[second], n_units)
-        p = one.p_value
-        if p < DOUBTFUL and (estimates[first].trained or estimates[second].trained):
-            p = max(p, chance.p_value(first))
-        rows.append((first, second, one.difference, p, one.interval(limits=(-width, width))))
-    rows.sort(key=lambda row: row[3])
-    corrected = holm([row[3] for row in rows])
-    differences = [Difference(*row[:4], float(p), *row[4]) for row, p in zip(rows, corrected)]
+    differences = _tested(estimates, n_units, chance, measure.range[1] - measure.range[0])
     return Comparison(
         names,
         np.array([one.score for one in estimates.values()]),
@@ -184,6 +174,22 @@ def compare(
         held_out.queries,
         tuple(name for name in names if not estimates[name].trained),
     )
+
+
+def _tested(
+    estimates: dict[str, Estimate], n_units: int | None, chance: _BetterThanChance, width: float
+) -> list[Difference]:
+    """All differences between estimates, best first, of a measure whose range is so wide."""
+    rows = []
+    for first, second in combinations(estimates, 2):
+        one = _difference(estimates[first], estimates[second], n_units)
+        p = one.p_value
+        if p < DOUBTFUL and (estimates[first].trained or estimates[second].trained):
+            p = max(p, chance.p_value(first))
+        rows.append((first, second, one.difference, p, one.interval(limits=(-width, width))))
+    rows.sort(key=lambda row: row[3])
+    corrected = holm([row[3] for row in rows])
+    return [Difference(*row[:4], float(p), *row[4]) for row, p in zip(rows, corrected)]
 
 
 def _difference(first: Estimate, second: Estimate, n_units: int | None) -> PairedDifference:
