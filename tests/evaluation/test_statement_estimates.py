@@ -53,3 +53,15 @@ def test_noise_is_not_better_than_noise():
 def test_y_is_needed_without_preferences():
     with pytest.raises(ValueError, match="preferences="):
         compare([RankRLS(), RankSVM()], np.zeros((4, 2)))
+
+
+def test_an_existing_ranking_is_a_baseline():
+    X, preferences, _ = votes(m=30, l=300)
+    found = compare(
+        {"new": RankRLS(), "old": -X[:, 0], "random": X[:, 3]}, X, preferences=preferences
+    )
+    assert found.names[0] == "new" and set(found.baselines) == {"old", "random"}
+    verdict = found.against("random")
+    assert verdict is not None and found.differences[0].p_value < 0.01
+    with pytest.raises(ValueError, match="30 items"):
+        compare({"new": RankRLS(), "old": X[:5, 0]}, X, preferences=preferences)
