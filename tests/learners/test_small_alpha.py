@@ -120,7 +120,7 @@ def test_ordinary_data_at_alphas_that_people_use():
 
 @pytest.mark.parametrize("seed", [0, 1])
 def test_rows_that_nearly_coincide(seed):
-    """Two rows 1e-7 apart and an alpha of 1e-10 of the largest eigenvalue: errors were ten times these.
+    """Two rows 1e-7 apart, alpha 1e-10 of the largest eigenvalue: errors were ten times these.
 
     The exact answers are those of the kernel matrix as it was given, digit by digit.
     """
