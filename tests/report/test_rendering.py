@@ -9,6 +9,7 @@ from markupsafe import Markup
 
 from rankwise.report.rendering import environment, render_page
 from rankwise.report.sections import Figure, Tile
+from rankwise.workflow.verdict import Verdict
 
 HOSTILE = [
     '<script>alert("x")</script>',
@@ -23,7 +24,7 @@ HOSTILE = [
 ]
 PAGE = """{% extends "base.html" %}
 {% import "parts.html" as parts %}
-{% block top %}{{ parts.tiles(tiles) }}{% endblock %}
+{% block top %}{{ parts.verdict(verdict) }}{{ parts.tiles(tiles) }}{% endblock %}
 {% block cards %}
 {% call parts.card(text, wide=true) %}{{ parts.facts([(text, text)]) }}{% endcall %}
 {{ parts.figures(figures) }}
@@ -36,7 +37,7 @@ def values(text, **changes):
     figures = [Figure(text, Markup("<svg></svg>"), text, text, ((text, "a"),))] * 3
     tiles = [Tile(text, text, text)]
     page = {"title": text, "subtitle": text, "version": text, "tiles": tiles, "figures": figures}
-    return page | {"text": text} | changes
+    return page | {"text": text, "verdict": Verdict(text, text)} | changes
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
+from rankwise.workflow.verdict import verdict
 
 
 def build_report(
@@ -50,15 +51,17 @@ def build_report(
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
         figures.append(sections.learning(curve))
+    on_training_data = sections.is_judged_on_training_data(model, items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     return render_page(
         "report.html",
         title=title or f"{learner} on {PurePath(items.source).name}",
         subtitle=f"{items.describe()}.",
         version=model.training.get("versions", {}).get("rankwise", ""),
+        verdict=verdict(judgement, path, on_training_data=on_training_data),
         tiles=sections.tiles(judgement),
         facts=sections.facts(model, items),
-        judged_on_training_data=sections.is_judged_on_training_data(model, items),
+        judged_on_training_data=on_training_data,
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
         reproduction=sections.reproduction(model, commands or []),
