@@ -264,7 +264,7 @@ def stability_of(selections: ArrayLike, level: float = 0.95) -> Stability:
     parts /= chance
     variance = 4 / M**2 * float(((parts - parts.mean()) ** 2).sum())
     half = float(norm.ppf(0.5 + level / 2) * np.sqrt(variance))
-    if (Z == Z[0]).all():
+    if (Z[0] == Z).all():
         # With this confidence fewer than 1 − (1 − level)^(1/M) of all resamples select otherwise,
         # and a share s of others lowers the measure by at most 2 s.
         half = 2 * (1 - (1 - level) ** (1 / M))
