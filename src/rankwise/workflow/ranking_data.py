@@ -58,6 +58,11 @@ class Items:
             taken[name] = None if value is None else value[index]
         return replace(self, **taken)
 
+    def with_statements(self, statements: np.ndarray) -> Items:
+        """The same items with some of their preferences."""
+        assert self.preferences is not None
+        return replace(self, preferences=self.preferences.subset(statements))
+
     def members(self, label: str) -> np.ndarray:
         """Row numbers of the query with this label."""
         if self.qid is None:
@@ -88,6 +93,12 @@ class Items:
             parts.append(counted(len(np.unique(np.asarray(self.groups, dtype=str))), "group"))
         if self.preferences is not None:
             parts.append(counted(len(self.preferences), "preference"))
+            if self.preferences.n_ties:
+                parts.append(counted(self.preferences.n_ties, "tie"))
+            if self.preferences.judge is not None:
+                parts.append(counted(len(np.unique(self.preferences.judge)), "judge"))
+            if len(never := self.preferences.never_compared):
+                parts.append(f"{counted(len(never), 'item')} never compared")
         elif self.y is not None:
             levels = np.unique(self.y)
             if len(levels) <= 6:
