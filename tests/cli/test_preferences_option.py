@@ -69,6 +69,7 @@ def test_train_and_evaluate(folder, models, learner):
     words = ("evaluate", models[learner], *files(folder, "test.csv"), "--json")
     found = json.loads(run(*words).stdout)
     assert found["resampled"] == "pairs of items" and found["ties"] > 0
+    assert not found["on_training_data"]
     right = found["measures"]["preferences"]
     assert 0.6 < right["low"] < right["value"] < right["high"] < 0.95
     by_judge = json.loads(run(*words, "--judge", "judge").stdout)
@@ -76,6 +77,11 @@ def test_train_and_evaluate(folder, models, learner):
     assert by_judge == json.loads(run(*words, "--groups", "judge").stdout)
     shown = run("evaluate", models[learner], *files(folder, "test.csv", "--judge", "judge"))
     assert "preferences in the right order" in shown.stdout and "9 judges" in shown.stdout
+
+
+def test_training_data_flatter(folder, models):
+    words = ("evaluate", models["rank-rls"], *files(folder), "--json")
+    assert json.loads(run(*words).stdout)["on_training_data"]
 
 
 def test_probabilities_are_judged_too(folder, models):

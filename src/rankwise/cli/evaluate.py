@@ -102,8 +102,11 @@ def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, An
         assert items.preferences is not None
         said = probabilities(task.model, items)
         judgement = judge_statements(items.preferences, scores, said)
+        flattered = task.model.was_trained_on(items)
+    if flattered:
+        say(f"Note: {FLATTERED}")
     if as_json:
-        say_json(judgement.record())
+        say_json({**judgement.record(), "on_training_data": flattered})
         return
     shown = table("measure", "value", "95% interval", right=(1,))
     for measure in judgement.measures:

@@ -20,7 +20,7 @@ from rankwise.workflow.ranking_data import Items, counted
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import Share, Verdict, against_chance, held_out_share
+from rankwise.workflow.verdict import verdict
 
 BINS = 10
 """The most points of a reliability curve."""
@@ -49,14 +49,14 @@ def build_statement_report(
             unfitted(model), X, qid=items.qid, preferences=preferences, groups=preferences.judge
         )
         figures.append(sections.learning(curve))
-    on_training_data = sections.is_judged_on_training_data(model, items)
+    on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     return render_page(
         "report.html",
         title=title or f"{learner} on {PurePath(items.source).name}",
         subtitle=f"{items.describe()}.",
         version=model.training.get("versions", {}).get("rankwise", ""),
-        verdict=_verdict(judgement, path, on_training_data),
+        verdict=verdict(judgement, path, on_training_data=on_training_data),
         tiles=_tiles(judgement),
         facts=sections.facts(model, items),
         judged_on_training_data=on_training_data,
@@ -66,21 +66,11 @@ def build_statement_report(
     )
 
 
-def _verdict(
-    judgement: StatementJudgement, path: SearchPath | None, on_training_data: bool
-) -> Verdict:
-    share = judgement.measures[0]
-    if not on_training_data:
-        value = share.value or 0.0
-        return against_chance(Share(value, share.low, share.high, share.reason, "the preferences"))
-    held_out = None if path is None else held_out_share(path)
-    if held_out is not None:
-        return against_chance(held_out)
-    return Verdict(
-        "open",
-        "It is open whether the model is better than chance: it was judged on the preferences that "
-        "it was trained on. Judge it on others, or use rankwise crossval.",
-    )
+ABOUT = {
+    "preferences": "share of statements whose winner has the higher score; ties count ½",
+    "log_loss": "mean −ln of the probability of what happened; a coin has 0.693",
+}
+"""What the measures mean."""
 
 
 def _tiles(judgement: StatementJudgement) -> list[Tile]:
@@ -88,13 +78,13 @@ def _tiles(judgement: StatementJudgement) -> list[Tile]:
     for measure in judgement.measures:
         value, interval = measure.cells(digits=3)
         note = interval if measure.low is None else f"95%: {interval}"
-        tiles.append(Tile(measure.name, value, note))
+        tiles.append(Tile(measure.name, value, ABOUT[measure.key], note))
     preferences = judgement.preferences
     assert preferences is not None
     what = "judges" if judgement.resampled == "groups" else judgement.resampled
-    tiles.append(Tile("preferences", f"{len(preferences):,}", counted(preferences.n_ties, "tie")))
-    tiles.append(Tile("intervals are over", f"{judgement.units:,}", what))
-    return tiles
+    about = f"{counted(preferences.n_ties, 'tie')} among them"
+    tiles.append(Tile("preferences", f"{len(preferences):,}", about))
+    return [*tiles, Tile(what, f"{judgement.units:,}", "what the intervals count")]
 
 
 def reliability(probability: np.ndarray, weight: np.ndarray) -> Figure:

@@ -119,7 +119,10 @@ class Items:
         queries = None if self.qid is None else len(self.queries)
         counts = {"items": len(self), "queries": queries, "features": self.X.shape[1]}
         known = {"source": self.source, "summary": self.describe()}
-        return {**known, "fingerprint": self.fingerprint(), **counts}
+        found = {**known, "fingerprint": self.fingerprint(), **counts}
+        if self.preferences is not None:
+            found["statements"] = self.statement_fingerprint()
+        return found
 
     def fingerprint(self, with_scores: bool = True) -> str:
         """A hash of the scores and of up to 1000 rows of X, by which the same data are recognised.
@@ -134,6 +137,16 @@ class Items:
         digest.update(X.tobytes())
         if with_scores and self.y is not None and self.preferences is None:
             digest.update(np.ascontiguousarray(self.y, dtype=float).tobytes())
+        return digest.hexdigest()
+
+    def statement_fingerprint(self) -> str | None:
+        """A hash of the preferences in their order; None if there are none."""
+        said = self.preferences
+        if said is None:
+            return None
+        digest = hashlib.sha256()
+        for values in (said.winner, said.loser, said.tie, said.weight):
+            digest.update(np.ascontiguousarray(values, dtype=float).tobytes())
         return digest.hexdigest()
 
 
