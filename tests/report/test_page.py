@@ -85,6 +85,7 @@ def test_the_page_is_well_formed_complete_and_escaped(page):
     for heading in ("The worst queries", "Top features", "Learning curve", "How to reproduce it"):
         assert f"<h2>{heading}</h2>" in page
     assert "Judged on the data it was trained on" in page
+    assert re.search(r'<p class="verdict better">Better than chance: .* \(leave-query-out\)', page)
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 from scipy.stats import gaussian_kde
 from sklearn.metrics import roc_curve
 
@@ -40,7 +41,7 @@ def _curve(
     return chart.line(x, score)
 
 
-def regularisation_path(path: SearchPath) -> str:
+def regularisation_path(path: SearchPath) -> Markup:
     """Held-out score of each candidate with its 95% interval; the chosen one is marked."""
     order = np.argsort(path.value)
     x, error = path.value[order], None if path.score_se is None else path.score_se[order]
@@ -59,7 +60,7 @@ def regularisation_path(path: SearchPath) -> str:
     return chart.svg()
 
 
-def roc(y: np.ndarray, s: np.ndarray) -> str:
+def roc(y: np.ndarray, s: np.ndarray) -> Markup:
     """The ROC curve, if the true scores y have two values."""
     fpr, tpr, _ = roc_curve(y == y.max(), s, drop_intermediate=False)
     if len(fpr) > 400:
@@ -83,7 +84,7 @@ def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
     return names, np.searchsorted(cuts, y, side="left")
 
 
-def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[str, list[str]]:
+def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[Markup, list[str]]:
     """Density of the predicted scores of each group of true scores, and the names of the groups."""
     names, group = score_levels(y)
     low, high = _padded(float(np.quantile(s, 0.002)), float(np.quantile(s, 0.998)), 0.1)
@@ -114,7 +115,7 @@ def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
     return gaussian_kde(values)(x)
 
 
-def errors_by_query(errors: np.ndarray, labels: np.ndarray) -> str:
+def errors_by_query(errors: np.ndarray, labels: np.ndarray) -> Markup:
     """Ranking error of each query; the errors must be sorted, largest first."""
     q, mean = len(errors), float(errors.mean())
     chart = Chart(
@@ -139,7 +140,7 @@ def errors_by_query(errors: np.ndarray, labels: np.ndarray) -> str:
     return chart.svg()
 
 
-def learning_curve(curve: Curve) -> str:
+def learning_curve(curve: Curve) -> Markup:
     """Held-out concordance for each size of the training set, with 95% intervals."""
     x = np.asarray(curve.x, dtype=float)
     training = np.asarray([] if curve.training is None else curve.training, dtype=float)
@@ -154,7 +155,7 @@ def learning_curve(curve: Curve) -> str:
     return chart.svg()
 
 
-def largest_amounts(title: str, label: str, importance: Importance, most: int = 15) -> str:
+def largest_amounts(title: str, label: str, importance: Importance, most: int = 15) -> Markup:
     """Bars of the amounts that are largest in absolute value."""
     amounts = importance.amounts
     order = np.argsort(-np.abs(amounts), kind="stable")[:most]

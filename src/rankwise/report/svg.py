@@ -1,6 +1,6 @@
 """Charts as inline SVG that takes its colours from the page, light or dark.
 
-A chart is a string. Every text that comes from data is escaped here.
+A chart is Markup, which templates take as it is: every text that comes from data is escaped here.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from html import escape
 from typing import Any
 
 import numpy as np
+from markupsafe import Markup
 
 WIDTH, HEIGHT = 480, 300
 LEFT, RIGHT, TOP, BOTTOM = 56, WIDTH - 14, 14, 46
@@ -130,12 +131,13 @@ class Chart:
         self._marks.append(mark)
         return self
 
-    def svg(self) -> str:
+    def svg(self) -> Markup:
         head = (
             f'<svg class="chart" viewBox="0 0 {WIDTH} {self.height}" role="img" '
             f'aria-label="{escape(self.title, quote=True)}"><title>{escape(self.title)}</title>'
         )
-        return "\n".join([head, *self._grid(), *self._marks, *self._labels(), "</svg>"])
+        parts = [head, *self._grid(), *self._marks, *self._labels(), "</svg>"]
+        return Markup("\n".join(parts))
 
     def _grid(self) -> list[str]:
         parts = []
@@ -157,7 +159,7 @@ class Chart:
         return [part for part, label in parts if label]
 
 
-def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str = "") -> str:
+def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str = "") -> Markup:
     """Horizontal bars that start at zero, one per name, with the first name on top."""
     low, high = min(0.0, float(np.min(values))), max(0.0, float(np.max(values)))
     margin = 0.06 * (high - low or 1.0)
