@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -122,12 +123,11 @@ AVERAGED = ("ndcg@K", "average_precision")
 def check_measure(name: str) -> None:
     """A ValueError that lists the names unless there is a measure of this name."""
     base, mark, k = _parsed(name)
-    if mark == "_" and base in DEFINITIONS and DEFINITIONS[base].has_ranks and k is not None:
+    definition = DEFINITIONS.get(base)
+    has_ranks = mark == "_" and k is not None
+    if definition is not None and mark != "@" and definition.has_ranks == has_ranks:
         return
-    if k is None and (name == "average_precision" or name in DEFINITIONS):
-        if name not in DEFINITIONS or not DEFINITIONS[name].has_ranks:
-            return
-    if mark == "@" and base == "ndcg":
+    if name == "average_precision" or (mark == "@" and base == "ndcg"):
         return
     known = [key + ("_K" if one.has_ranks else "") for key, one in DEFINITIONS.items()]
     raise ValueError(
@@ -170,12 +170,13 @@ class TrecValues:
     def mean(self) -> dict[str, float]:
         """The mean of every measure over the queries; of num_ret and its like the sum."""
         return {
-            name: float(values.sum() if _is_count(name) else values.mean())
+            name: float(values.sum() if is_count(name) else values.mean())
             for name, values in self.values.items()
         }
 
 
-def _is_count(name: str) -> bool:
+def is_count(name: str) -> bool:
+    """Whether the measure is a number of documents, which is added up over the queries."""
     return name in DEFINITIONS and DEFINITIONS[name].is_count
 
 
@@ -254,7 +255,7 @@ class _JudgedRun:
     @cached_property
     def lists(self) -> list[tuple[np.ndarray, np.ndarray]]:
         starts = np.searchsorted(self.codes, np.arange(len(self.labels) + 1))
-        ranked = (self.relevance[a:b] for a, b in zip(starts, starts[1:]))
+        ranked = (self.relevance[a:b] for a, b in pairwise(starts))
         return list(zip(ranked, self.judged))
 
     def averaged_precision(self, relevant: int) -> np.ndarray:
