@@ -20,17 +20,21 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 
 __all__ = [
     "Comparison",
     "Curve",
     "Difference",
     "NestedScore",
+    "RunComparison",
+    "RunDifference",
     "SelectionCurve",
     "Stability",
     "Tournament",
     "Verdict",
     "compare",
+    "compare_runs",
     "confidence_interval",
     "cross_val_auc",
     "learning_curve",
