@@ -12,6 +12,7 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.survival_intervals import uno_interval
 
 __all__ = [
     "Comparison",
@@ -29,4 +30,5 @@ __all__ = [
     "permutation_test",
     "regularisation_curve",
     "tournament",
+    "uno_interval",
 ]

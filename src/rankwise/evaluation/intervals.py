@@ -11,10 +11,14 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
-from rankwise.losses.item_concordance import auc_components, item_concordance
-from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics.score_vectors import no_pair_to_order, true_and_predicted
+from rankwise.losses.item_concordance import (
+    auc_components,
+    item_concordance,
+    query_concordance,
+)
+from rankwise.metrics.score_vectors import no_pair_to_order, outcome_and_predicted
 from rankwise.model_selection.folds import RandomState
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
@@ -56,7 +60,8 @@ def confidence_interval(
 
     `method` "auto" is the bootstrap over queries of the mean over queries if there are queries.
     Otherwise it is DeLong's variance if y has two values, and the jackknife over items if y has
-    more, all in O(m log m). If there are few items, or if the estimate A is within three standard
+    more, all in O(m log m); the jackknife over items also for censored outcomes (rankwise.Censored,
+    Harrell's concordance; `uno_interval` for Uno's). If there are few items, or if the estimate A is within three standard
     errors of 0 or 1, the normal interval is too short and is replaced by Wilson's interval for
     A(1 − A)/variance independent pairs. With fewer than 8 queries Student's interval replaces the
     bootstrap. method="delong" is always the plain normal interval, cut at 0 and 1. Simulated
@@ -64,7 +69,7 @@ def confidence_interval(
     """
     check_choice("method", method, METHODS)
     check_level(level)
-    y, s = true_and_predicted(y, s)
+    y, s = outcome_and_predicted(y, s)
     queries = Queries.from_labels(qid, len(y))
     if method == "auto" and len(queries) > 1:
         method = "bootstrap"
@@ -74,10 +79,15 @@ def confidence_interval(
         raise ValueError(
             f"method={method!r} judges a single query: leave qid out, or use 'bootstrap'."
         )
-    if not np.any(y != y[0]):
-        raise no_pair_to_order(with_queries=False)
+    if not query_concordance(y, s[:, None], queries)[0].any():
+        raise no_pair_to_order(False, y)
     if not np.any(s != s[0]):
         raise UndefinedMetric("s is constant: scores that order nothing have no interval.")
+    if isinstance(y, Censored):
+        if method == "delong":
+            raise ValueError('method="delong" needs two values of y: use "jackknife".')
+        estimate, variance = _jackknife_over_items(y, s, queries)
+        return score_interval(estimate, variance, level, **_freedom_of(y))
     low, high = y.min(), y.max()
     is_binary = bool(np.all((y == low) | (y == high)))
     if method == "delong" and not is_binary:
@@ -227,10 +237,25 @@ def _wilson(estimate: float, pairs: float, quantile: float) -> tuple[float, floa
     return max(float(low), 0.0), min(float(high), 1.0)
 
 
-def _jackknife_over_items(y: np.ndarray, s: np.ndarray, queries: Queries) -> tuple[float, float]:
+def _jackknife_over_items(
+    y: np.ndarray | Censored, s: np.ndarray, queries: Queries
+) -> tuple[float, float]:
     """The concordance, and the jackknife variance over single items in O(m log m)."""
-    counted, right = item_concordance(y, s, queries)
-    pairs, hits, m = counted.sum() / 2, right.sum() / 2, len(y)
+    return jackknife_of_shares(*item_concordance(y, s, queries))
+
+
+def _freedom_of(outcome: Censored) -> dict[str, int]:
+    """Disjoint pairs, each of which takes an event, and degrees of freedom."""
+    events = int(outcome.event.sum())
+    return {"disjoint": max(min(events, len(outcome) // 2), 1), "freedom": max(events - 1, 1)}
+
+
+def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """The share of pairs in the right order, and its jackknife variance over items; O(m).
+
+    Item i is in pairs of weight counted_i, of which right_i are in the right order.
+    """
+    pairs, hits, m = counted.sum() / 2, right.sum() / 2, len(counted)
     left = pairs - counted
     some = left > 0
     values = (hits - right)[some] / left[some]
@@ -240,12 +265,12 @@ def _jackknife_over_items(y: np.ndarray, s: np.ndarray, queries: Queries) -> tup
 def _over_queries(
     y: np.ndarray, s: np.ndarray, queries: Queries, level: float, random_state: RandomState
 ) -> tuple[float, float]:
-    pairs, right = concordant_pairs(y, s[:, None], queries)
+    pairs, right = query_concordance(y, s[:, None], queries)
     judged = pairs > 0
     values = right[judged, 0] / pairs[judged]
     q = len(values)
     if q == 0:
-        raise no_pair_to_order(with_queries=True)
+        raise no_pair_to_order(True, y)
     if q == 1:
         raise UndefinedMetric(
             "only one query has a pair: a bootstrap over queries needs two. Leave qid out to "
