@@ -83,7 +83,7 @@ def test_few_items_are_summed_at_once(query_weight, monkeypatch):
 
 
 def test_strata_that_lose_their_last_pair():
-    """Without one item a stratum has no pair, or next to none: its scale is not 1/rounding error."""
+    """Without one item a stratum has no pair, or next to none: its scale is no rounding error."""
     X = np.random.default_rng(0).normal(size=(9, 2))
     y = Censored([1, 0, 1, 1, 0, 1, 1, 1, 0], [1, 2, 1, 2, 3, 5, 1, 2, 2])
     qid = np.array(list("aabbbcddd"))
@@ -98,7 +98,7 @@ def test_strata_that_lose_their_last_pair():
 @pytest.mark.parametrize("offset", [0.0, 1e6])
 def test_small_alphas_and_offsets_keep_their_digits(offset):
     told = problem(7, m=12, strata=1, offset=offset)
-    X, y, qid, weight = told
+    X, y, _, weight = told
     for alpha in (1e-12, 1e-4, 1e8):
         options = {"alpha": alpha}
         model = RankRLS(**options).fit(X, y, sample_weight=weight)

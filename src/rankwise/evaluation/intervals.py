@@ -60,9 +60,9 @@ def confidence_interval(
 
     `method` "auto" is the bootstrap over queries of the mean over queries if there are queries.
     Otherwise it is DeLong's variance if y has two values, and the jackknife over items if y has
-    more, all in O(m log m); the jackknife over items also for censored outcomes (rankwise.Censored,
-    Harrell's concordance; `uno_interval` for Uno's). If there are few items, or if the estimate A is within three standard
-    errors of 0 or 1, the normal interval is too short and is replaced by Wilson's interval for
+    more or holds censored outcomes (Harrell's concordance; see `uno_interval` for Uno's), all in
+    O(m log m). If there are few items, or if the estimate A is within three standard errors of 0
+    or 1, the normal interval is too short and is replaced by Wilson's interval for
     A(1 − A)/variance independent pairs. With fewer than 8 queries Student's interval replaces the
     bootstrap. method="delong" is always the plain normal interval, cut at 0 and 1. Simulated
     coverage is in docs/papers/evaluation.md.
