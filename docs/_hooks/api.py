@@ -18,6 +18,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.RankRLS",
             "rankwise.RankRLSCV",
             "rankwise.RLS",
+            "rankwise.RankLogistic",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",
@@ -37,7 +38,10 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.exceptions",
         ],
     ),
-    "files": ("Data and files", ["rankwise.datasets", "rankwise.save", "rankwise.load"]),
+    "files": (
+        "Data and files",
+        ["rankwise.datasets", "rankwise.save", "rankwise.load", "rankwise.export"],
+    ),
     "metrics": ("Measures", ["rankwise.metrics"]),
     "graphs": (
         "Graphs, and interactions in text",

@@ -35,8 +35,8 @@ def refuse_unreal(values, name: str) -> None:
     if getattr(getattr(values, "dtype", None), "names", None):
         raise ValueError(
             f"{name} holds censored outcomes (rankwise.Censored or a structured array), where "
-            "numbers are needed: RankRLS, RankRLSCV, RankSVM, RankSVMCV and GreedyRankRLS learn from "
-            "censored outcomes, metrics.concordance and metrics.uno_concordance judge them."
+            "numbers are needed: RankRLS, RankRLSCV, RankSVM, RankSVMCV and GreedyRankRLS learn "
+            "from censored outcomes, metrics.concordance and metrics.uno_concordance judge them."
         )
     if isinstance(values, np.ma.MaskedArray | np.ndarray) or sparse.issparse(values):
         kinds: list[tuple[str, str]] = [(values.dtype.kind, name)]

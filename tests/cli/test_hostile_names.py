@@ -110,6 +110,15 @@ def test_report(folder, tmp_path):
     assert "<script" not in page and "<img" not in page
 
 
+def test_page_of_crossval(folder, tmp_path):
+    out = tmp_path / "cv\x1b<b>.html"
+    words = (folder / "da\nta.csv", "--learner", "rank-rls", "--nested", "2")
+    call("crossval", *words, "--html", out)
+    page = out.read_text()
+    assert_harmless(page)
+    assert "<script" not in page and "<img" not in page and "<b>" not in page
+
+
 def test_demo(tmp_path, terminal):
     call("demo", "-o", tmp_path / "[b]\x1b[31m")
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli.console import say, say_json, stdout, table, working
+from rankwise.cli.console import check_writable, say, say_json, stdout, table, working, write_text
 from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
+from rankwise.cli.recipe_options import (
+    given_options,
+    recipe_options,
+    taken_recipe,
+    words_of_the_command,
+)
 from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
 
 if TYPE_CHECKING:
@@ -16,6 +22,8 @@ if TYPE_CHECKING:
 
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.search import SearchPath
+
+    Rows = list[tuple[str, SearchPath | None, Judgement | None]]
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
@@ -41,6 +49,7 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
 )
 @click.option("--path", "whole_path", is_flag=True, help="Print every candidate.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", "page", metavar="FILE", help="Also write the results as one HTML page.")
 @click.pass_context
 def crossval(
     ctx: click.Context,
@@ -50,6 +59,7 @@ def crossval(
     folds: int | None,
     whole_path: bool,
     as_json: bool,
+    page: str | None,
     **options: Any,
 ) -> None:
     """Cross-validate learners on DATA: what each one chooses, and how well it ranks unseen data.
@@ -60,6 +70,7 @@ def crossval(
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
+      rankwise crossval train.letor --nested 5 --html crossval.html
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
@@ -74,14 +85,26 @@ def crossval(
     if files.preferences and not learners:
         learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
     recipes = _recipes(learners, options, given_options(ctx))
+    if page is not None:
+        check_writable(page)
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
-    rows: list[tuple[str, SearchPath | None, Judgement | None]] = []
-    for recipe in recipes:
-        with working(f"cross-validating {recipe.learner}"):
+    rows: Rows = []
+    seconds: list[float] = []
+    for number, recipe in enumerate(recipes, 1):
+        started = time.perf_counter()
+        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
+        with working(f"cross-validating {recipe.learner}{of_all}"):
             path = SearchPath.from_record(train_model(recipe, items).training["path"])
             outer = judge_recipe(recipe, items, folds) if folds else None
         rows.append((recipe.learner, path, outer))
+        seconds.append(time.perf_counter() - started)
+    if page is not None:
+        from rankwise.report import Candidate, build_crossval_page
+
+        candidates = [Candidate(*row, spent) for row, spent in zip(rows, seconds)]
+        command = words_of_the_command(ctx)
+        write_text(page, build_crossval_page(candidates, items, folds=folds, command=command))
     if as_json:
         record = [
             {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
@@ -89,6 +112,12 @@ def crossval(
         ]
         say_json({"data": items.describe(), "learners": record})
         return
+    _print_results(items, rows, folds, whole_path)
+    if page is not None and page != "-":
+        say(f"Wrote {page}.")
+
+
+def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
     shown = table("learner", "chosen", "held out", "95% interval", "judged by", right=(2,))

@@ -5,8 +5,13 @@ from __future__ import annotations
 import click
 import numpy as np
 
-from rankwise.cli.console import Mistake, cells, say_json, stdout, table, working
+from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+
+FLATTERED = (
+    "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
+    "other data, or use rankwise crossval."
+)
 
 
 @click.command()
@@ -50,8 +55,11 @@ def evaluate(
             raise Mistake("the model has several outputs, but evaluate judges only one.")
         names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
         judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
+        flattered = task.model.was_trained_on(items)
+    if flattered:
+        say(f"Note: {FLATTERED}")
     if as_json:
-        record = judgement.record()
+        record = {**judgement.record(), "on_training_data": flattered}
         if per_query:
             record["per_query"] = judgement.query_records()
         say_json(record)

@@ -1,6 +1,7 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
+from rankwise.evaluation.baseline_verdict import Verdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.intervals import confidence_interval
@@ -20,6 +21,7 @@ __all__ = [
     "Difference",
     "NestedScore",
     "Tournament",
+    "Verdict",
     "compare",
     "confidence_interval",
     "cross_val_auc",

@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
+from rankwise.metrics.score_vectors import finite_vector
 from rankwise.supervision.queries import Queries
 from rankwise.validation import refuse_unreal
 
@@ -38,12 +39,35 @@ def check_estimator(estimator: BaseEstimator) -> None:
         raise ValueError(f"{name} cannot rank: it needs decision_function or predict.")
 
 
-def has_closed_form(estimator: BaseEstimator) -> bool:
-    """Whether the estimator can be held out without refits.
+class ExistingRanking:
+    """Scores (m,) of all items by something that is not trained here: a baseline."""
+
+    def __init__(self, name: str, scores: ArrayLike):
+        self.name, self.scores = name, finite_vector(scores, f"the scores of {name!r}")
+
+    def check_length(self, n_items: int) -> None:
+        if len(self.scores) != n_items:
+            raise ValueError(
+                f"the scores of {self.name!r} must be one for each of the {n_items} items; got "
+                f"{len(self.scores)}."
+            )
+
+
+def is_array_of_scores(model: object) -> bool:
+    """Whether a model is given as its scores: an array, a list or a column of a frame."""
+    if hasattr(model, "fit") or isinstance(model, type):
+        return False
+    return isinstance(model, list | tuple) or hasattr(model, "__array__")
+
+
+def has_closed_form(estimator: BaseEstimator | ExistingRanking) -> bool:
+    """Whether the estimator can be held out without refits; existing scores need none.
 
     A search such as RankRLSCV has `hold_outs` too, but no alpha of its own: it has to be refitted,
     because it chooses alpha again in each training set.
     """
+    if isinstance(estimator, ExistingRanking):
+        return True
     return hasattr(estimator, "hold_outs") and hasattr(estimator, "alpha")
 
 

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import _num_samples
 
 from rankwise.evaluation.estimators import (
+    ExistingRanking,
     as_items,
     check_estimator,
     fitted,
@@ -246,15 +247,48 @@ class RefittedScores(UnseenScores):
         return scores
 
 
+class GivenScores(UnseenScores):
+    """Existing scores of all items, which are the same whatever is held out."""
+
+    def __init__(
+        self,
+        ranking: ExistingRanking,
+        y: np.ndarray,
+        queries: Queries | None,
+        groups: Queries | None = None,
+    ):
+        ranking.check_length(len(y))
+        self.scores, self.y, self.queries, self.groups = ranking.scores, y, queries, groups
+        self.n_items = len(y)
+        self.trained = self.untaught = 0
+        self.ties = TieRule(twins=None)  # equal rows of X may well have different existing scores
+
+    def _prepare(self) -> np.ndarray:
+        return self.scores
+
+    def without(self, held: np.ndarray, test: np.ndarray | None = None) -> np.ndarray:
+        return self.scores[held if test is None else test]
+
+    def _single_pairs(self, pairs: np.ndarray) -> np.ndarray:
+        return self.scores[pairs]
+
+    def pairs(self, pairs: np.ndarray) -> np.ndarray:
+        return self.scores[pairs]
+
+
 def unseen_scores(
-    estimator: BaseEstimator,
-    X: ArrayLike,
+    estimator: BaseEstimator | ExistingRanking,
+    X: ArrayLike | None,
     y: np.ndarray,
     queries: Queries | None = None,
     groups: Queries | None = None,
 ) -> UnseenScores:
     """The cheapest exact way to hold items out of the training of this estimator."""
+    if isinstance(estimator, ExistingRanking):
+        return GivenScores(estimator, y, queries, groups)
     check_estimator(estimator)
+    if X is None:
+        raise ValueError("X is None: only a comparison of existing scores needs no items.")
     if _num_samples(X) != len(y):
         raise ValueError(f"X and y must have as many rows: X has {_num_samples(X)}, y {len(y)}.")
     scores = ClosedFormScores if has_closed_form(estimator) else RefittedScores

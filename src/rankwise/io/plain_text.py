@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import unicodedata
 
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
@@ -28,6 +30,21 @@ def one_line(text: str) -> str:
 def one_word(text: str) -> str:
     """The text with `_` for white space and for unseen characters; `_` if it is empty."""
     return "_".join("".join(" " if _is_unseen(c) else c for c in text).split()) or "_"
+
+
+def shell_line(words: list[str]) -> str:
+    r"""The words as one line for a shell; unseen characters as bash reads them: $'\x1b'.
+
+    A byte of a file name that is no text in UTF-8 is written as this byte.
+    """
+    return " ".join(map(_shell_word, words))
+
+
+def _shell_word(word: str) -> str:
+    if plain(word) == word:
+        return shlex.quote(word)
+    inside = plain(word.replace("\\", "\\\\").replace("'", "\\'"))
+    return "$'" + re.sub(r"\\udc([89a-f][0-9a-f])", r"\\x\1", inside) + "'"
 
 
 def _is_unseen(character: str) -> bool:

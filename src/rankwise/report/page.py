@@ -2,46 +2,19 @@
 
 from __future__ import annotations
 
-from html import escape
 from pathlib import PurePath
 
 import numpy as np
 
 from rankwise.evaluation import learning_curve
-from rankwise.io.plain_text import plain
 from rankwise.report import sections
-from rankwise.report.style import CSS
+from rankwise.report.rendering import render_page
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
-
-PAGE = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta name="color-scheme" content="light dark">
-<link rel="icon" href="data:,">
-<title>{title}</title>
-<style>{css}</style>
-</head>
-<body>
-<main>
-<header>
-<h1>{title}</h1>
-<p class="sub">{subtitle}</p>
-</header>
-{tiles}
-<div class="cards">
-{cards}
-</div>
-<footer>Made by rankwise{version}. This file is complete: it loads nothing from elsewhere.</footer>
-</main>
-</body>
-</html>
-"""
+from rankwise.workflow.verdict import verdict
 
 
 def build_report(
@@ -68,30 +41,28 @@ def build_report(
     judgement = judge(items.y, s, items.qid, relevant=relevant)
     several = len(judgement.queries) > 1
     path = SearchPath.from_record(model.training.get("path"))
-    charts = [] if path is None else [sections.chosen_by(path)]
-    charts.append(sections.scores(items.y, s, judgement.queries))
+    figures = [] if path is None else [sections.chosen_by(path)]
+    figures.append(sections.scores(items.y, s, judgement.queries))
     if several:
-        charts.append(sections.by_query(judgement))
+        figures.append(sections.by_query(judgement))
     if not is_relation:
-        charts.append(sections.what_counts(model, items))
+        figures.append(sections.what_counts(model, items))
     if with_learning_curve:
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
-        charts.append(sections.learning(curve))
-    if len(charts) % 2:
-        charts[-1] = charts[-1].replace("<section>", '<section class="last">', 1)
-    cards = [sections.what_was_trained(model, items), *charts]
-    if several:
-        cards.append(sections.worst_queries(judgement, items, s))
-    cards.append(sections.reproduce(model, commands or []))
+        figures.append(sections.learning(curve))
+    on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
-    version = model.training.get("versions", {}).get("rankwise", "")
-    page = PAGE.format(
-        title=escape(title or f"{learner} on {PurePath(items.source).name}"),
-        subtitle=escape(f"{items.describe()}."),
-        css=CSS,
-        tiles=sections.tiles(judgement),
-        cards="\n".join(cards),
-        version=escape(f" {version}" if version else ""),
+    return render_page(
+        "report.html",
+        title=title or f"{learner} on {PurePath(items.source).name}",
+        subtitle=f"{items.describe()}.",
+        version=model.training.get("versions", {}).get("rankwise", ""),
+        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        tiles=sections.tiles(judgement, items.y),
+        facts=sections.facts(model, items),
+        judged_on_training_data=on_training_data,
+        figures=figures,
+        worst_queries=sections.worst_queries(judgement, items, s) if several else [],
+        reproduction=sections.reproduction(model, commands or []),
     )
-    return plain(page, keep="\n")

@@ -1,15 +1,16 @@
-"""The sections of the report as HTML. Every text that comes from data or options is escaped."""
+"""The sections of the report as values: texts, numbers and charts, which the templates place."""
 
 from __future__ import annotations
 
 import json
-import shlex
-from html import escape
-from typing import Any
+from datetime import datetime
+from typing import Any, NamedTuple
 
 import numpy as np
+from markupsafe import Markup
 
 from rankwise.evaluation import Curve
+from rankwise.io.plain_text import shell_line
 from rankwise.report import charts
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
@@ -19,8 +20,16 @@ from rankwise.workflow.recipe import LEARNERS
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
 WORST = 10
 """The number of queries in the list of the worst."""
+MEANINGS = {
+    "ndcg@10": "gain of the first 10 ranks; 1 is the best order",
+    "tau_b": "rank correlation, from −1 to 1; 0 is a random order",
+}
 IMPORTANCE = {
     "weights": (
         "Effect of one standard deviation",
@@ -39,38 +48,90 @@ IMPORTANCE = {
 """Label of the axis and caption for each kind of Importance."""
 
 
-def section(title: str, body: str, wide: bool = False) -> str:
-    kind = ' class="wide"' if wide else ""
-    return f"<section{kind}><h2>{escape(title)}</h2>{body}</section>"
+class Tile(NamedTuple):
+    """A number that is seen first: its name, what it means, and its interval.
+
+    Without a value, `note` says why and what to do.
+    """
+
+    name: str
+    value: str
+    about: str = ""
+    note: str = ""
 
 
-def figure(svg: str, caption: str, legend: str = "") -> str:
-    """The caption is HTML: the caller escapes what comes from data."""
-    return f"<figure>{svg}{legend}<figcaption>{caption}</figcaption></figure>"
+class Figure(NamedTuple):
+    """A card with a chart. The legend holds pairs of a name and a style of rankwise.report.svg."""
+
+    title: str
+    chart: Markup
+    caption: str
+    warning: str = ""
+    legend: tuple[tuple[str, str], ...] = ()
 
 
-def tiles(judgement: Judgement) -> str:
-    """The measures; the ranking error as the share of pairs in the right order."""
+class WorstQuery(NamedTuple):
+    """A row of the table of the worst queries."""
+
+    label: str
+    items: int
+    error: str
+    ndcg: str
+    first: str
+    best: str
+    rank: int
+
+
+class Reproduction(NamedTuple):
+    """How to make the page again: lines of a shell, versions of packages, the recipe as JSON."""
+
+    commands: list[str]
+    versions: str
+    recipe: str
+
+
+def tiles(judgement: Judgement, y: np.ndarray) -> list[Tile]:
+    """The measures; the ranking error as the share of pairs in the right order.
+
+    If the true scores have two values, that share is the AUC and is called so.
+    """
     error = judgement["ranking_error"]
     low, high = (None if end is None else 1 - end for end in (error.high, error.low))
     right = Measure("ranking_error", 1 - (error.value or 0.0), low, high, error.reason)
-    shown = [("pairs in the right order", right)]
-    shown += [(m.name, m) for m in judgement.measures if m.key != "ranking_error"]
+    shown = [(name_of_pair_share(judgement, y), "share of pairs in the right order", right)]
+    for measure in judgement.measures:
+        if measure.key != "ranking_error":
+            relevant = None if measure.value is None else judgement.relevant
+            shown.append((measure.name, _meaning(measure.key, relevant), measure))
     cells = []
-    for name, measure in shown:
+    for name, about, measure in shown:
+        if measure.value is None:
+            cells.append(Tile(name, "", about, f"Not judged: {measure.reason}."))
+            continue
         value, interval = measure.cells(digits=3)
-        below = escape(interval) if measure.low is None else f"95%: {interval}"
-        head = f"<span>{escape(name)}</span><b>{value}</b>"
-        cells.append(f'<div class="tile">{head}<span>{below}</span></div>')
-    return f'<div class="tiles">{"".join(cells)}</div>'
+        note = interval if measure.low is None else f"95%: {interval}"
+        cells.append(Tile(name, value, about, note))
+    return cells
 
 
-def _facts(rows: list[tuple[str, str]]) -> str:
-    cells = (f"<tr><th>{escape(name)}</th><td>{escape(value)}</td></tr>" for name, value in rows)
-    return f'<table class="facts"><tbody>{"".join(cells)}</tbody></table>'
+def name_of_pair_share(judgement: Judgement, y: np.ndarray) -> str:
+    """What a reader calls the share of pairs: AUC if there are two classes."""
+    if len(np.unique(y)) != 2:
+        return "Pairs right"
+    return "AUC, mean over queries" if len(judgement.queries) > 1 else "AUC"
 
 
-def what_was_trained(model: TrainedModel, items: Items) -> str:
+def _meaning(key: str, relevant: float | None) -> str:
+    if key == "map":
+        which = (
+            "relevant items" if relevant is None else f"items with a score of {relevant:g} or more"
+        )
+        return f"mean average precision for {which}"
+    return MEANINGS.get(key, "")
+
+
+def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
+    """How the model was trained, as names and values."""
     record: Any = model.training
     recipe, trained, found = (record.get(key) or {} for key in ("recipe", "trained", "found"))
     name = recipe.get("learner", type(model.ranker).__name__)
@@ -93,14 +154,20 @@ def what_was_trained(model: TrainedModel, items: Items) -> str:
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     if "seconds" in record:
-        rows.append(("Training took", f"{record['seconds']:.2f} s, {record.get('created', '')}"))
-    body = _facts(rows)
-    if trained.get("source") == items.source and trained.get("summary") == items.describe():
-        body += (
-            '<p class="warning">Judged on the data it was trained on: all figures except the '
-            "cross-validation look better than they are.</p>"
-        )
-    return section("How the model was trained", body, wide=True)
+        rows.append(("Training took", f"{record['seconds']:.2f} s"))
+    if record.get("created"):
+        rows.append(("Trained at", readable_time(record["created"])))
+    return rows
+
+
+def readable_time(text: str) -> str:
+    """A time as ISO 8601 writes it, in words: 18 November 2026, 06:05 UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    zone = f" {moment.tzname()}" if moment.tzinfo else ""
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}, {moment:%H:%M}{zone}"
 
 
 def _scaling(recipe: dict[str, Any]) -> str:
@@ -109,99 +176,89 @@ def _scaling(recipe: dict[str, Any]) -> str:
     return text + (", missing values by medians" if recipe.get("missing") == "median" else "")
 
 
-def chosen_by(path: SearchPath) -> str:
+def chosen_by(path: SearchPath) -> Figure:
     score, error = path.at_chosen
-    caption = f"{len(path.value)} candidates judged by {escape(path.by)}; the chosen one has "
-    caption += f"{score:.4f}."
+    caption = f"{len(path.value)} candidates judged by {path.by}; the chosen one has {score:.4f}."
     if error is not None:
         caption = caption[:-1] + f"{path.spread}. The band is a 95% interval."
     caption += " Lower is better." if path.lower_is_better else ""
+    warning = ""
     if path.needs_wider_grid:
-        caption += (
-            ' <span class="warning">The smallest or largest candidate won: give --alpha a wider '
-            "list.</span>"
-        )
-    return section("Regularisation path", figure(charts.regularisation_path(path), caption))
+        warning = "The smallest or largest candidate won: give --alpha a wider list."
+    return Figure("Regularisation path", charts.regularisation_path(path), caption, warning)
 
 
-def scores(y: np.ndarray, s: np.ndarray, queries: Queries) -> str:
+def scores(y: np.ndarray, s: np.ndarray, queries: Queries) -> Figure:
     """The ROC curve if y has two values and there is one list, else distributions of scores."""
     several = len(queries) > 1
     if len(np.unique(y)) == 2 and not several:
-        caption = "Share of the better items that are found, against the share of the others."
-        return section("ROC curve", figure(charts.roc(y, s), caption))
+        low, high = np.unique(y)
+        caption = (
+            f"ROC curve: of the items with score {high:g} the share that is ranked above a "
+            f"threshold, against that share of the items with score {low:g}. The area below it is "
+            "the AUC; the dashed line is a random order."
+        )
+        return Figure("ROC curve", charts.roc(y, s), caption)
     caption = "Predicted scores, one curve per group of true scores."
     if several:
         s = s - (np.bincount(queries.codes, s) / queries.sizes)[queries.codes]
         caption = caption.replace(".", "; the mean of each query is subtracted.")
-    svg, names = charts.score_distributions(y, s)
-    swatches = "".join(
-        f'<li style="--swatch: var(--{style})">{escape(name)}</li>'
-        for name, style in zip(names, charts.STYLES)
-    )
-    return section("Scores", figure(svg, caption, f'<ul class="legend">{swatches}</ul>'))
+    chart, names = charts.score_distributions(y, s)
+    return Figure("Scores", chart, caption, legend=tuple(zip(names, charts.STYLES)))
 
 
-def by_query(judgement: Judgement) -> str:
+def by_query(judgement: Judgement) -> Figure:
     errors = judgement.by_query["ranking_error"]
     order = judgement.worst_first()
-    svg = charts.errors_by_query(errors[order], judgement.queries.labels[order])
+    chart = charts.errors_by_query(errors[order], judgement.queries.labels[order])
     skipped = len(errors) - len(order)
     note = f" {skipped} queries have no two items of different score." if skipped else ""
     caption = f"Share of pairs in the wrong order; a random order has ½.{note}"
-    return section("Error by query", figure(svg, caption))
+    return Figure("Error by query", chart, caption)
 
 
-def worst_queries(judgement: Judgement, items: Items, s: np.ndarray) -> str:
+def worst_queries(judgement: Judgement, items: Items, s: np.ndarray) -> list[WorstQuery]:
     rows = []
     for number in judgement.worst_first()[:WORST]:
         members = judgement.queries.members(number)
         first = members[np.argmax(s[members])]
         best = members[np.argmax(items.y[members])]
-        rank = int((s[members] > s[best]).sum()) + 1
         ndcg = judgement.by_query["ndcg@10"][number]
         rows.append(
-            f"<tr><th>{escape(str(judgement.queries.labels[number]))}</th>"
-            f'<td class="n">{len(members)}</td>'
-            f'<td class="n">{judgement.by_query["ranking_error"][number]:.3f}</td>'
-            f'<td class="n">{"–" if np.isnan(ndcg) else f"{ndcg:.3f}"}</td>'
-            f"<td>{escape(str(items.names[first]))} (score {items.y[first]:g})</td>"
-            f"<td>{escape(str(items.names[best]))} (score {items.y[best]:g}), "
-            f"ranked {rank} of {len(members)}</td></tr>"
+            WorstQuery(
+                label=str(judgement.queries.labels[number]),
+                items=len(members),
+                error=f"{judgement.by_query['ranking_error'][number]:.3f}",
+                ndcg="–" if np.isnan(ndcg) else f"{ndcg:.3f}",
+                first=f"{items.names[first]} (score {items.y[first]:g})",
+                best=f"{items.names[best]} (score {items.y[best]:g})",
+                rank=int((s[members] > s[best]).sum()) + 1,
+            )
         )
-    head = (
-        '<thead><tr><th>query</th><th class="n">items</th><th class="n">error</th>'
-        '<th class="n">NDCG@10</th><th>ranked first</th><th>truly best</th></tr></thead>'
-    )
-    table = f'<div class="scroll"><table>{head}<tbody>{"".join(rows)}</tbody></table></div>'
-    return section("The worst queries", table, wide=True)
+    return rows
 
 
-def learning(curve: Curve) -> str:
+def learning(curve: Curve) -> Figure:
     caption = (
         "Held-out pairs in the right order after training on growing parts of these data, with "
         "the regularisation of the model; 95% intervals over folds. Dashed: on the training data."
     )
-    return section("Learning curve", figure(charts.learning_curve(curve), caption))
+    return Figure("Learning curve", charts.learning_curve(curve), caption)
 
 
-def what_counts(model: TrainedModel, items: Items) -> str:
+def what_counts(model: TrainedModel, items: Items) -> Figure:
     most = importance(model, items.X, items.qid)
     if not np.any(most.amounts):
-        return section("Top features", "<p>Every weight is zero: all items score alike.</p>")
+        return Figure("Top features", Markup(), "Every weight is zero: all items score alike.")
     label, caption = IMPORTANCE[most.kind]
     heading = "Supporting items" if most.kind == "items" else "Top features"
-    return section(heading, figure(charts.largest_amounts(heading, label, most), caption))
+    return Figure(heading, charts.largest_amounts(heading, label, most), caption)
 
 
-def reproduce(model: TrainedModel, commands: list[list[str]]) -> str:
+def reproduction(model: TrainedModel, commands: list[list[str]]) -> Reproduction:
     record = model.training
-    lines = "\n".join(shlex.join(command) for command in commands)
-    versions = ", ".join(f"{k} {v}" for k, v in record.get("versions", {}).items())
-    recipe = escape(json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False))
-    body = (
-        f"<pre><code>{escape(lines)}</code></pre>"
-        f'<p class="muted">{escape(versions)}; every random choice depends only on the seed.</p>'
-        f"<details><summary>The complete recipe</summary><pre><code>{recipe}</code></pre></details>"
+    return Reproduction(
+        [shell_line(command) for command in commands],
+        ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items()),
+        json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False),
     )
-    return section("How to reproduce it", body, wide=True)

@@ -1,0 +1,148 @@
+"""One model against one existing ranking, in a sentence."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rankwise.model_selection.choosing import EQUAL
+
+if TYPE_CHECKING:
+    from rankwise.evaluation.comparison import Comparison
+
+LEVEL = 0.05
+"""A model is called better (or worse) if the p-value of the difference is at most this."""
+
+
+class WorseQuery(NamedTuple):
+    """A query that the baseline orders better, with both scores."""
+
+    query: Any
+    model: float
+    baseline: float
+
+
+@dataclass
+class Verdict:
+    """Whether `model` is better than `baseline`: the `difference` of their scores, its 95% interval
+    from `low` to `high`, its p-value, and the queries on which it is not.
+
+    `p_value` is that of this one comparison. `better` is "yes", "no" (the baseline is better) or
+    "unproved". Of the judged `queries` the model is better on `wins`, equal on `ties` and worse on
+    those in `worse`, the largest loss first; without queries all of them are empty.
+    """
+
+    model: str
+    baseline: str
+    measure: str
+    model_score: float
+    baseline_score: float
+    difference: float
+    low: float
+    high: float
+    p_value: float
+    wins: int = 0
+    ties: int = 0
+    worse: list[WorseQuery] = field(default_factory=list)
+
+    @property
+    def better(self) -> str:
+        if self.p_value > LEVEL:
+            return "unproved"
+        return "yes" if self.difference > 0 else "no"
+
+    @property
+    def queries(self) -> int:
+        return self.wins + self.ties + len(self.worse)
+
+    def __str__(self) -> str:
+        p = f"p = {self.p_value:.2g}" if self.p_value >= 1e-4 else "p < 0.0001"
+        figures = (
+            f"{self.measure} {self.model_score:.3f} against {self.baseline_score:.3f}, a "
+            f"difference of {self.difference:+.3f} (95% interval {self.low:+.3f} to "
+            f"{self.high:+.3f}, {p})"
+        )
+        opening = {
+            "yes": f"{self.model} is better than {self.baseline}",
+            "no": f"{self.model} is worse than {self.baseline}",
+            "unproved": f"It is not shown that {self.model} is better than {self.baseline}",
+        }[self.better]
+        on = f"; it is worse on {len(self.worse)} of {self.queries} queries" if self.queries else ""
+        return f"{opening}: {figures}{on}."
+
+    def record(self) -> dict[str, Any]:
+        """The verdict as plain values."""
+        plain = {
+            name: getattr(self, name)
+            for name in ("model", "baseline", "measure", "better", "wins", "ties")
+        }
+        numbers = ("model_score", "baseline_score", "difference", "low", "high", "p_value")
+        plain |= {name: float(getattr(self, name)) for name in numbers}
+        plain["worse"] = [
+            {"query": str(one.query), "model": float(one.model), "baseline": float(one.baseline)}
+            for one in self.worse
+        ]
+        return plain | {"sentence": str(self)}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any] | None) -> Verdict | None:
+        if not record:
+            return None
+        values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
+        values["worse"] = [WorseQuery(**one) for one in record["worse"]]
+        return cls(**values)
+
+
+def verdict_of(comparison: Comparison, baseline: str | None, model: str | None) -> Verdict:
+    """The verdict about two of the compared models; see Comparison.against."""
+    names = comparison.names
+    if baseline is None:
+        if len(comparison.baselines) != 1:
+            raise ValueError(
+                f"{len(comparison.baselines)} of the models are given as scores: name the baseline."
+            )
+        baseline = comparison.baselines[0]
+    others = [name for name in names if name not in comparison.baselines and name != baseline]
+    model = model or (others or [name for name in names if name != baseline])[0]
+    for name in (baseline, model):
+        if name not in names:
+            raise ValueError(f"{name!r} was not compared; the models are {names}.")
+    if model == baseline:
+        raise ValueError(f"{model!r} cannot be compared with itself.")
+    found = next(
+        one for one in comparison.differences if {one.first, one.second} == {model, baseline}
+    )
+    sign = 1 if found.first == model else -1
+    low, high = sorted((sign * found.low, sign * found.high))
+    of_model, of_baseline = (float(comparison.score[names.index(n)]) for n in (model, baseline))
+    wins, ties, worse = _by_query(comparison, model, baseline)
+    return Verdict(
+        model=model,
+        baseline=baseline,
+        measure=comparison.measure,
+        model_score=of_model,
+        baseline_score=of_baseline,
+        difference=sign * found.difference,
+        low=low,
+        high=high,
+        p_value=found.p_value,
+        wins=wins,
+        ties=ties,
+        worse=worse,
+    )
+
+
+def _by_query(
+    comparison: Comparison, model: str, baseline: str
+) -> tuple[int, int, list[WorseQuery]]:
+    """On how many queries the model is better and equal, and those on which it is worse."""
+    if comparison.by_query is None or comparison.queries is None:
+        return 0, 0, []
+    both = comparison.by_query[:, [comparison.names.index(name) for name in (model, baseline)]]
+    gain = both[:, 0] - both[:, 1]
+    order = np.argsort(gain, kind="stable")
+    lost = order[gain[order] < -EQUAL]
+    worse = [WorseQuery(comparison.queries[i], *map(float, both[i])) for i in lost]
+    return int((gain > EQUAL).sum()), int((np.abs(gain) <= EQUAL).sum()), worse

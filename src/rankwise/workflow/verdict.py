@@ -1,0 +1,98 @@
+"""One sentence about a model: whether it orders items better than chance, and how sure that is."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from rankwise.workflow.judging import Judgement, Measure
+from rankwise.workflow.search import COST, SearchPath
+
+CHANCE = 0.5
+"""The share of pairs that a random order puts into the right order."""
+
+
+class Verdict(NamedTuple):
+    """What was found ("better", "worse" or "open"), and the sentence that says it."""
+
+    finding: str
+    sentence: str
+
+
+class Share(NamedTuple):
+    """A share of pairs in the right order with its 95% interval, and what was judged in words.
+
+    `low` and `high` are None if there is no interval; `reason` says why, or why it is wide.
+    """
+
+    value: float
+    low: float | None
+    high: float | None
+    reason: str
+    judged: str
+
+
+def verdict(
+    judgement: Judgement, path: SearchPath | None = None, *, on_training_data: bool = False
+) -> Verdict:
+    """The verdict about a model on the data that it was judged on.
+
+    On its training data a model looks better than it is, so the verdict is then about the
+    cross-validation `path` by which its parameter was chosen, or remains open if there is none.
+    """
+    if not on_training_data:
+        return against_chance(judged_share(judgement))
+    held_out = None if path is None else held_out_share(path)
+    if held_out is None:
+        return Verdict(
+            "open",
+            "It is open whether the model is better than chance: it was judged on the data that "
+            "it was trained on. Judge it on other data, or use rankwise crossval.",
+        )
+    return against_chance(held_out)
+
+
+def against_chance(share: Share) -> Verdict:
+    """The share of pairs in the right order, compared with that of a random order."""
+    right = f"{share.value:.1%} of {share.judged} are in the right order"
+    if share.low is None or share.high is None:
+        reason = f" ({share.reason})" if share.reason else ""
+        return Verdict(
+            "open", f"It is open whether the model is better than chance: {right}{reason}."
+        )
+    interval = f"95% interval {share.low:.1%} to {share.high:.1%}"
+    note = f"; {share.reason}" if share.reason else ""
+    if share.low > CHANCE:
+        return Verdict(
+            "better", f"Better than chance: {right} ({interval}{note}; chance is {CHANCE:.0%})."
+        )
+    if share.high < CHANCE:
+        return Verdict(
+            "worse",
+            f"Worse than chance: only {right} ({interval}{note}; chance is {CHANCE:.0%}). The "
+            "opposite order would be better.",
+        )
+    return Verdict(
+        "open",
+        f"Not shown to be better than chance: {right}, and the {interval} includes chance, "
+        f"{CHANCE:.0%}{note}.",
+    )
+
+
+def held_out_share(path: SearchPath) -> Share | None:
+    """The held-out share of pairs of the chosen candidate; None if another measure was held out."""
+    if path.scoring is not None or path.judged == COST:
+        return None
+    low, high = path.interval or (None, None)
+    pairs = path.judged.removeprefix("share of ").removesuffix(" in the right order")
+    reason = "" if low is not None else "there is no interval"
+    return Share(path.at_chosen[0], low, high, reason, f"{pairs} ({path.by})")
+
+
+def judged_share(judgement: Judgement) -> Share:
+    """The share of pairs of judged data; with queries the mean over them."""
+    error: Measure = judgement["ranking_error"]
+    low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
+    pairs = "the pairs"
+    if len(judgement.queries) > 1:
+        pairs = "the pairs of a query, on average,"
+    return Share(1.0 - (error.value or 0.0), low, high, error.reason, pairs)
