@@ -106,32 +106,35 @@ def confidence_interval(
         raise ValueError("groups label statements: give preferences, or qid for scores y.")
     if y is None:
         raise ValueError("give the scores y of the items, or preferences= in their place.")
-    y, s = outcome_and_predicted(y, s)
-    queries = Queries.from_labels(qid, len(y))
+    truth, s = outcome_and_predicted(y, s)
+    queries = Queries.from_labels(qid, len(truth))
     if method == "auto" and len(queries) > 1:
         method = "bootstrap"
     if method == "bootstrap":
-        return _over_queries(y, s, queries, level, random_state)
+        return _over_queries(truth, s, queries, level, random_state)
     if len(queries) > 1:
         raise ValueError(
             f"method={method!r} judges a single query: leave qid out, or use 'bootstrap'."
         )
-    if not query_concordance(y, s[:, None], queries)[0].any():
-        raise no_pair_to_order(False, y)
+    if not query_concordance(truth, s[:, None], queries)[0].any():
+        raise no_pair_to_order(False, truth)
     if not np.any(s != s[0]):
         raise UndefinedMetric("s is constant: scores that order nothing have no interval.")
-    if isinstance(y, Censored):
-        if method == "delong":
-            raise ValueError('method="delong" needs two values of y: use "jackknife".')
-        estimate, variance = _jackknife_over_items(y, s, queries)
-        return score_interval(estimate, variance, level, **_freedom_of(y))
-    low, high = y.min(), y.max()
-    is_binary = bool(np.all((y == low) | (y == high)))
+    return _over_items(truth, s, queries, level, method)
+
+
+def _over_items(
+    y: np.ndarray | Censored, s: np.ndarray, queries: Queries, level: float, method: str
+) -> tuple[float, float]:
+    low, high, is_binary = 0.0, 0.0, False
+    if not isinstance(y, Censored):
+        low, high = y.min(), y.max()
+        is_binary = bool(np.all((y == low) | (y == high)))
     if method == "delong" and not is_binary:
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
         estimate, variance = _jackknife_over_items(y, s, queries)
-        return score_interval(estimate, variance, level, disjoint=len(y) // 2, freedom=len(y) - 1)
+        return score_interval(estimate, variance, level, **_freedom_of(y))
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
@@ -297,10 +300,10 @@ def _jackknife_over_items(
     return jackknife_of_shares(*item_concordance(y, s, queries))
 
 
-def _freedom_of(outcome: Censored) -> dict[str, int]:
-    """Disjoint pairs, each of which takes an event, and degrees of freedom."""
-    events = int(outcome.event.sum())
-    return {"disjoint": max(min(events, len(outcome) // 2), 1), "freedom": max(events - 1, 1)}
+def _freedom_of(y: np.ndarray | Censored) -> dict[str, int]:
+    """Pairs without a common item, each of which takes an event, and degrees of freedom."""
+    events = int(y.event.sum()) if isinstance(y, Censored) else len(y)
+    return {"disjoint": max(min(events, len(y) // 2), 1), "freedom": max(events - 1, 1)}
 
 
 def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, float]:
@@ -316,7 +319,11 @@ def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, 
 
 
 def _over_queries(
-    y: np.ndarray, s: np.ndarray, queries: Queries, level: float, random_state: RandomState
+    y: np.ndarray | Censored,
+    s: np.ndarray,
+    queries: Queries,
+    level: float,
+    random_state: RandomState,
 ) -> tuple[float, float]:
     pairs, right = query_concordance(y, s[:, None], queries)
     judged = pairs > 0
