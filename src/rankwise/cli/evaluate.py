@@ -7,6 +7,7 @@ import numpy as np
 
 from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 
 FLATTERED = (
     "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
@@ -23,9 +24,11 @@ FLATTERED = (
     metavar="NAMES",
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
-@applies_model()
+@run_options
+@applies_model(required=False)
 def evaluate(
-    task: ModelAndData,
+    task: ModelAndData | None,
+    runs: RunOptions,
     per_query: bool,
     as_json: bool,
     relevant: float | None,
@@ -33,18 +36,28 @@ def evaluate(
 ) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
 
+    With --run and --qrels in place of MODEL and DATA, judge run files as trec_eval does.
+
     \b
     Examples:
       rankwise evaluate model.rw test.letor
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
+      rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
     (DeLong, jackknife). Do not use the training data as DATA: on them the model looks better than
     it is.
     """
+    if runs.paths or runs.qrels:
+        if task is not None:
+            raise Mistake("--run and --qrels take the place of MODEL and DATA: leave these out.")
+        evaluate_runs(runs, Wanted(scoring, relevant, per_query, as_json))
+        return
+    if task is None:
+        raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
     from rankwise.workflow.judging import MEASURED, judge
 
     with working("evaluating"):

@@ -29,8 +29,10 @@ from rankwise.metrics.survival_measures import (
     cumulative_dynamic_auc,
     uno_concordance,
 )
+from rankwise.metrics.trec_measures import TrecValues, trec_measures
 
 __all__ = [
+    "TrecValues",
     "UndefinedMetric",
     "auc",
     "average_precision",
@@ -51,5 +53,6 @@ __all__ = [
     "ranking_error",
     "scorer",
     "survival_curve",
+    "trec_measures",
     "uno_concordance",
 ]
