@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
 
-from rankwise import GreedyRankRLS, RankRLS
+from rankwise import Censored, GreedyRankRLS, RankRLS
 from rankwise.holdout import greedy_holdouts
 from tests.reference_greedy import held_out_error, naive_selection
 
@@ -63,6 +63,34 @@ def test_a_loss_of_your_own(scheme):
     selected, errors = naive_selection(X, y, 3, 0.7, plain_cv, qid=qid, loss=GapWeighted())
     assert model.selected_.tolist() == selected
     assert_allclose(model.criterion_, errors, rtol=1e-9)
+
+
+@pytest.mark.parametrize("scheme", ["queries", "pairs", "folds"])
+@pytest.mark.parametrize(
+    "loss, ties", [("magnitude", "keep"), ("magnitude", "drop"), ("unit", "keep")]
+)
+@pytest.mark.parametrize("query_weight", ["pairs", "queries"])
+def test_censored_outcomes(loss, ties, query_weight, scheme):
+    X, y, weight = small_data()
+    outcome = Censored(event=np.arange(11) % 3 > 0, time=y - y.min())
+    cv, plain_cv, qid = SCHEMES[scheme]
+    options = {"loss": loss, "ties": ties, "query_weight": query_weight}
+    model = GreedyRankRLS(3, 0.7, cv=cv, **options)
+    model.fit(X, outcome, qid=qid, sample_weight=weight)
+    plain = naive_selection(X, outcome, 3, 0.7, plain_cv, qid=qid, weight=weight, **options)
+    assert model.selected_.tolist() == plain[0]
+    assert_allclose(model.criterion_, plain[1], rtol=1e-9)
+    assert 0 <= model.score(X, outcome, qid=qid) <= 1
+
+
+def test_censored_outcomes_with_the_relative_loss():
+    X, _, weight = small_data()
+    outcome = Censored(event=np.arange(11) % 3 > 0, time=np.arange(11) % 5)
+    model = GreedyRankRLS(2, loss="relative").fit(X, outcome, qid=QID, sample_weight=weight)
+    options = {"qid": QID, "weight": weight, "loss": "relative"}
+    plain = naive_selection(X, outcome, 2, 1.0, "leave-query-out", **options)
+    assert model.selected_.tolist() == plain[0]
+    assert_allclose(model.criterion_, plain[1], rtol=1e-9)
 
 
 @settings(max_examples=25, deadline=None)

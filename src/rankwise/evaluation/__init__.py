@@ -21,6 +21,7 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
+from rankwise.evaluation.survival_intervals import uno_interval
 
 __all__ = [
     "Comparison",
@@ -47,4 +48,5 @@ __all__ = [
     "selection_stability",
     "stability_of",
     "tournament",
+    "uno_interval",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cached_property
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from rankwise.holdout.greedy_holdouts import CONSTANT, HoldoutCriterion, Step, T
 from rankwise.losses.pair_losses import PairLoss
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import Supervision
 
 
 class Holdout:
@@ -20,21 +21,32 @@ class Holdout:
 
     def __init__(
         self,
-        supervision: ScoredItems,
-        weighted: ScoredItems,
+        supervision: Supervision,
+        weighted: Supervision,
         loss: PairLoss,
         held: np.ndarray,
         tested: np.ndarray,
     ):
         """`weighted` has item weights with which every pair weighs what it weighs in training."""
+        self._supervision, self._loss = supervision, loss
         self.training = np.setdiff1d(np.arange(supervision.n_items), held)
         self.tested = tested
-        self.problem: Quadratic | None = None
-        if len(self.training):
-            self.problem = loss.quadratic(supervision.take(self.training))
         alone, pairs = weighted.take(tested), loss.counting_pairs()
         self.judged = pairs.quadratic(alone)
         self.error_of_zero = pairs.error_of_zero(alone)
+
+    @cached_property
+    def problem(self) -> Quadratic | None:
+        """The problem of the training items, None if there are none."""
+        if not len(self.training):
+            return None
+        return self._loss.quadratic(self._supervision.take(self.training))
+
+    @property
+    def judges_nothing(self) -> bool:
+        """Whether no two tested items form a pair that counts."""
+        signs = np.random.default_rng(0).uniform(1, 2, size=(len(self.tested), 1))
+        return not self.judged.laplacian.factor_t(signs).any()
 
     @property
     def target(self) -> np.ndarray:
@@ -67,7 +79,7 @@ class AnyHoldouts(HoldoutCriterion):
     def __init__(
         self,
         columns: CandidateColumns,
-        supervision: ScoredItems,
+        supervision: Supervision,
         loss: PairLoss,
         holdouts: Sequence[tuple[np.ndarray, np.ndarray]],
         alpha: float,
@@ -81,9 +93,12 @@ class AnyHoldouts(HoldoutCriterion):
         weighted = copy(supervision)
         scales = loss.query_scales(supervision)
         weighted.weight = supervision.weight * np.sqrt(scales[supervision.queries.codes])
-        self._holdouts = [
-            Holdout(supervision, weighted, loss, held, tested) for held, tested in holdouts
-        ]
+        every = (Holdout(supervision, weighted, loss, *fold) for fold in holdouts)
+        self._holdouts = [holdout for holdout in every if not holdout.judges_nothing]
+        if not self._holdouts:
+            raise ValueError(
+                "cv holds out no pair of items that counts: give larger folds, or none."
+            )
         targets = [holdout.target for holdout in self._holdouts]
         self.starts = np.concatenate(([0], np.cumsum([len(target) for target in targets])))
         self.residuals = np.ldexp(np.concatenate(targets), -shrink)

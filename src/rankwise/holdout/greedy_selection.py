@@ -19,7 +19,7 @@ from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.progress import track
 from rankwise.spaces.space import Features
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.supervision import ScoredItems, pairs_within
+from rankwise.supervision.supervision import ScoredItems, Supervision, pairs_within
 
 Fold = tuple[np.ndarray, np.ndarray]
 
@@ -38,7 +38,7 @@ class Selection(NamedTuple):
 
 
 class SelectionProblem:
-    """Items X with scores and a quadratic loss, from which features are selected.
+    """Items X with scores or censored outcomes, a quadratic loss, and features to select from.
 
     `holdouts` are (held, tested) items of each hold-out, or None for leave-pair-out within queries.
     """
@@ -46,7 +46,7 @@ class SelectionProblem:
     def __init__(
         self,
         X: Matrix,
-        supervision: ScoredItems,
+        supervision: Supervision,
         loss: PairLoss,
         alpha: float,
         holdouts: Sequence[Fold] | None,
@@ -124,6 +124,7 @@ class SelectionProblem:
         return QueryHoldouts(*told, self.alpha, n_features)
 
     def _pairs(self, columns: CandidateColumns) -> PairCriterion:
+        assert isinstance(self.supervision, ScoredItems)
         m, v = self.supervision.n_items, float(self.supervision.weight[0])
         left = self.loss.weighting.scale((m - 2) * v, v * v * (m - 2) * (m - 3) / 2)
         alpha = self.alpha / (float(left) * v * v * (m - 2))
@@ -133,6 +134,7 @@ class SelectionProblem:
 
     def _refitted_pairs(self, feature: int) -> float:
         """Leave-pair-out with one more feature, by the hold-outs of RankRLS."""
+        assert isinstance(self.supervision, ScoredItems)
         chosen = Features(dense(self.X[:, [*self._selected, feature]]))
         problem = QuadraticHoldouts(chosen, self.supervision, self.loss)
         pairs = pairs_within(self.supervision.queries)

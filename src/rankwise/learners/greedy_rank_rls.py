@@ -19,6 +19,7 @@ from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.losses.pair_losses import PairCost
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Folds, Splits
 from rankwise.spaces.space import Representation
+from rankwise.supervision.censored import read_censored
 from rankwise.validation import check_items, check_positive, check_scores, refuse_extreme_weights
 
 MOST_WORK = 2e11
@@ -105,7 +106,8 @@ class GreedyRankRLS(SelectorMixin, Ranker):
     def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> GreedyRankRLS:
         """Select features and learn from scores y (m,), within queries if qid is given.
 
-        A pair weighs v_i v_j with sample_weight v, in training and in the criterion.
+        y may also be a rankwise.Censored, whose comparable pairs count. A pair weighs v_i v_j with
+        sample_weight v, in training and in the criterion.
         """
         wanted = self.n_features_to_select
         if not isinstance(wanted, Integral) or isinstance(wanted, bool) or wanted < 1:
@@ -116,8 +118,9 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         loss = quadratic_loss(self.loss, self.ties, self.query_weight)
         X = check_items(self, X, reset=True)
         m, n = X.shape
-        y = column_or_1d(check_scores(y, m), warn=True)
-        supervision, _ = self._scored_items(m, y, qid, sample_weight)
+        if read_censored(y) is None:
+            y = column_or_1d(check_scores(y, m), warn=True)
+        supervision, _ = self._told_items(m, y, qid, sample_weight)
         refuse_extreme_weights(supervision.weight)
         supervision.check()
         if wanted > n:
@@ -153,7 +156,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
             )
         if isinstance(cv, str) and cv == "auto" and len(queries) == 1:
             cv = "leave-pair-out" if self._pairs_are_affordable(problem, k) else DEFAULT_FOLDS
-        return Folds(cv, queries, problem.supervision.Y)
+        return Folds(cv, queries, problem.supervision.for_splitters())
 
     def _pairs_are_affordable(self, problem: SelectionProblem, k: int) -> bool:
         m, n = problem.X.shape

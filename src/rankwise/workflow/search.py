@@ -275,7 +275,7 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
         staged = np.column_stack(list(model.staged_predict(items.X[test])) or [np.zeros(len(test))])
         last = np.repeat(staged[:, -1:], MOST_ROUNDS - staged.shape[1], axis=1)
         scores = np.ascontiguousarray(np.hstack([staged, last]))
-        judged = unit_values(y[test, None], scores.T[..., None], queries.take(test), measure)
+        judged = unit_values([y[test]], scores.T[..., None], queries.take(test), measure)
         units.append(judged[:, ~np.isnan(judged).any(axis=(0, 2)), 0].T)
     values = np.concatenate([np.empty((0, MOST_ROUNDS)), *units])
     if not len(values):
