@@ -20,6 +20,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.GreedyRankRLS",
             "rankwise.RLS",
             "rankwise.RankLogistic",
+            "rankwise.RankLogisticCV",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",
