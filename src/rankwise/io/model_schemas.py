@@ -191,8 +191,8 @@ _EDGE_SPLITTERS = ("EdgeSplit", "RowSplit", "ColumnSplit", "RowColumnSplit")
 
 # The models that `save` accepts.
 _MODELS = (
-    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), **_QUADRATIC),
-    Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
+    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated", "_space"), **_QUADRATIC),
+    Estimator("rankwise:RLS", (*_SHAPE, "_accumulated", "_space"), **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankLogistic", _VOTES, **_COUNTED),
     Estimator("rankwise:RankLogisticCV", _VOTES, **_COUNTED),
