@@ -164,7 +164,10 @@ _OLDER = "rankwise.learners.older_files"
 _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
 _SVM = ("_has_queries", "_X_basis", "_last")
-_QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_problem",)}
+_QUADRATIC: dict[str, Any] = {
+    "training": (*_ITEMS, "_basis"),
+    "caches": ("_problem", "_systems", "_embedding"),
+}
 _VOTES = ("_has_queries", "_X_basis", "_basis", "_items_checksum", "_without_features")
 _COUNTED: dict[str, Any] = {
     "training": ("_X", "_counts", "_judged"),

@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.learners.quadratic_ranker import QuadraticRanker
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import dense
-from rankwise.solvers.updated_inverse import UpdatedInverse
+from rankwise.solvers.updated_inverse import ExactSum, UpdatedInverse
 from rankwise.spaces.basis_updates import with_basis_item, without_basis_item
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
@@ -19,8 +19,11 @@ from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_index, check_items
 
-Sums = tuple[list[np.ndarray], np.ndarray, set]
-"""G of each group of outputs, the moments of all outputs, and the queries they came from."""
+Sums = tuple[Any, ...]
+"""G of each group of outputs, the moments of all outputs, and the queries they came from.
+
+A stream has also the lower parts of G and of the moments (see ExactSum); older files lack them.
+"""
 
 
 def _can_stream(estimator: Any) -> bool:
@@ -197,10 +200,11 @@ class StreamLearner(QuadraticRanker):
     @staticmethod
     def _written(systems: list[UpdatedInverse], loss: QuadraticLoss, seen: set) -> Sums:
         k = sum(system.moments.high.shape[1] for system in systems)
-        moments = np.empty((systems[0].size, k))
+        high, low = np.empty((2, systems[0].size, k))
         for system, columns in zip(systems, loss.equation_groups(k)):
-            moments[:, columns] = system.moments.high
-        return [system.gram.high for system in systems], moments, seen
+            high[:, columns], low[:, columns] = system.moments.high, system.moments.low
+        grams = [system.gram for system in systems]
+        return [G.high for G in grams], high, seen, [G.low for G in grams], low
 
     def _set_solution(
         self, systems: list[UpdatedInverse], loss: QuadraticLoss, space: Space
@@ -304,11 +308,16 @@ class StreamLearner(QuadraticRanker):
 
     def _current_systems(self, loss: QuadraticLoss, space: Space) -> list[UpdatedInverse]:
         if self._systems is None:
-            grams, moments, _ = self._sums(loss, space)
+            grams, moments, _, *low = self._sums(loss, space)
+            low_grams, low_moments = low or ([None] * len(grams), np.zeros_like(moments))
             groups = loss.equation_groups(moments.shape[1])
             self._systems = [
-                UpdatedInverse.of_sums(G, moments[:, columns], self.alpha)
-                for G, columns in zip(grams, groups)
+                UpdatedInverse(
+                    ExactSum(G, low_G),
+                    ExactSum(moments[:, columns], low_moments[:, columns]),
+                    self.alpha,
+                )
+                for G, low_G, columns in zip(grams, low_grams, groups)
             ]
         return [system.at(self.alpha) for system in self._systems]
 
