@@ -31,6 +31,7 @@ from rankwise.numerics.arrays import dense
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Representation
 from rankwise.workflow.ranking_data import numbered
+from rankwise.workflow.trained_model import TrainedModel
 
 PROBES = 32
 """How many made-up items are scored by the steps and by `predict` before a model is exported."""
@@ -108,7 +109,7 @@ def _flattened(est: Any) -> Iterator[Any]:
     """The fitted parts of searches, pipelines and trained models, in the order of their use."""
     if hasattr(est, "best_estimator_"):
         yield from _flattened(est.best_estimator_)
-    elif hasattr(est, "ranker"):  # a model of the command
+    elif isinstance(est, TrainedModel):
         for part in (est.scaler, est.ranker):
             if part is not None:
                 yield from _flattened(part)
