@@ -18,6 +18,8 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.RankRLS",
             "rankwise.RankRLSCV",
             "rankwise.RLS",
+            "rankwise.RankLogistic",
+            "rankwise.RankLogisticCV",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
 _HOME = {
+    "Censored": "supervision.censored",
     "ConditionalRanker": "learners.conditional_ranker",
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",
@@ -19,10 +20,13 @@ _HOME = {
     "Preferences": "supervision.preferences",
     "RLS": "learners.rank_rls",
     "RankBoost": "learners.rank_boost",
+    "RankLogistic": "learners.rank_logistic",
+    "RankLogisticCV": "learners.rank_logistic_cv",
     "RankRLS": "learners.rank_rls",
     "RankRLSCV": "learners.rank_rls_cv",
     "RankSVM": "learners.rank_svm",
     "RankSVMCV": "learners.rank_svm_cv",
+    "PreferenceWarning": "exceptions",
     "ReadError": "exceptions",
     "SVRank": "learners.svrank",
     "TooLarge": "exceptions",

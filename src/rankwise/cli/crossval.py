@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli.console import say, say_json, stdout, table, working
+from rankwise.cli.console import check_writable, say, say_json, stdout, table, working, write_text
 from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
+from rankwise.cli.recipe_options import (
+    given_options,
+    recipe_options,
+    taken_recipe,
+    words_of_the_command,
+)
 from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
 
 if TYPE_CHECKING:
@@ -17,8 +23,11 @@ if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.search import SearchPath
 
+    Rows = list[tuple[str, SearchPath | None, Judgement | None]]
+
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
 @click.command()
@@ -28,7 +37,8 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
     "learners",
     type=click.Choice([name for name, method in LEARNERS.items() if not method.learns_relations]),
     multiple=True,
-    help="Repeat to compare; default rank-rls, rank-svm and (for scores) rank-boost.",
+    help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences all that "
+    "learn from them).",
 )
 @recipe_options
 @data_options()
@@ -41,6 +51,7 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
 )
 @click.option("--path", "whole_path", is_flag=True, help="Print every candidate.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", "page", metavar="FILE", help="Also write the results as one HTML page.")
 @click.pass_context
 def crossval(
     ctx: click.Context,
@@ -50,6 +61,7 @@ def crossval(
     folds: int | None,
     whole_path: bool,
     as_json: bool,
+    page: str | None,
     **options: Any,
 ) -> None:
     """Cross-validate learners on DATA: what each one chooses, and how well it ranks unseen data.
@@ -60,28 +72,44 @@ def crossval(
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
+      rankwise crossval train.letor --nested 5 --html crossval.html
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
-    together, and rank-svm folds of such pairs. The best of many candidates looks a little better
-    than it is; --nested repeats the choice without each outer fold and judges on that fold.
+    together, and the others folds of such pairs; with --judge all leave out folds of judges. The
+    best of many candidates looks a little better than it is; --nested repeats the choice without
+    each outer fold and judges on that fold.
     """
     from rankwise.cli.data_files import training_data
+    from rankwise.workflow.judged_statements import judge_recipe_on_statements
     from rankwise.workflow.judging import judge_recipe
     from rankwise.workflow.search import SearchPath
     from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
-        learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
+        learners = OF_PREFERENCES
     recipes = _recipes(learners, options, given_options(ctx))
+    if page is not None:
+        check_writable(page)
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
-    rows: list[tuple[str, SearchPath | None, Judgement | None]] = []
-    for recipe in recipes:
-        with working(f"cross-validating {recipe.learner}"):
+    rows: Rows = []
+    seconds: list[float] = []
+    for number, recipe in enumerate(recipes, 1):
+        started = time.perf_counter()
+        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
+        with working(f"cross-validating {recipe.learner}{of_all}"):
             path = SearchPath.from_record(train_model(recipe, items).training["path"])
-            outer = judge_recipe(recipe, items, folds) if folds else None
+            nested = judge_recipe if items.preferences is None else judge_recipe_on_statements
+            outer = nested(recipe, items, folds) if folds else None
         rows.append((recipe.learner, path, outer))
+        seconds.append(time.perf_counter() - started)
+    if page is not None:
+        from rankwise.report import Candidate, build_crossval_page
+
+        candidates = [Candidate(*row, spent) for row, spent in zip(rows, seconds)]
+        command = words_of_the_command(ctx)
+        write_text(page, build_crossval_page(candidates, items, folds=folds, command=command))
     if as_json:
         record = [
             {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
@@ -89,6 +117,12 @@ def crossval(
         ]
         say_json({"data": items.describe(), "learners": record})
         return
+    _print_results(items, rows, folds, whole_path)
+    if page is not None and page != "-":
+        say(f"Wrote {page}.")
+
+
+def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
     shown = table("learner", "chosen", "held out", "95% interval", "judged by", right=(2,))

@@ -11,7 +11,13 @@ import numpy as np
 from rankwise.cli.console import Mistake, check_writable, say, working
 from rankwise.cli.data_options import FILES, DataOptions, data_options
 from rankwise.cli.model_files import write_model
-from rankwise.cli.recipe_options import given_options, recipe_option, recipe_options, taken_recipe
+from rankwise.cli.recipe_options import (
+    given_options,
+    recipe_option,
+    recipe_options,
+    taken_recipe,
+    words_of_the_command,
+)
 from rankwise.workflow.recipe import LEARNERS, Recipe
 
 if TYPE_CHECKING:
@@ -111,10 +117,10 @@ def train(
         if not quiet:
             say(f"{examples.source}: {examples.describe()}.")
             hint_at_scaling(examples, recipe)
-        with working(f"training {learner}"):
+        with working(f"training {learner}", quiet):
             model = train_model(recipe, examples)
     model.record["reading"] = None if found is None else found.record()
-    model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
+    model.record["command"] = words_of_the_command(ctx)
     write_model(model, output)
     if not quiet:
         for line in summary(model).splitlines():
@@ -158,16 +164,3 @@ def summary(model: TrainedModel) -> str:
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")
     return "\n".join(lines)
-
-
-def _words_of_the_command(ctx: click.Context) -> list[str]:
-    """The command as it was given, with the argument first and long names of the options."""
-    names = given_options(ctx)
-    given: list[Any] = [one for one in ctx.command.params if one.name in names]
-    words = [str(ctx.params[one.name]) for one in given if isinstance(one, click.Argument)]
-    for option in (one for one in given if isinstance(one, click.Option)):
-        value = ctx.params[option.name]
-        for each in value if option.multiple else (value,):
-            text = ",".join(f"{v:g}" for v in each) if isinstance(each, tuple) else str(each)
-            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], text]
-    return [str(ctx.info_name), *words]

@@ -17,6 +17,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.protocol import Alphas
 from rankwise.metrics.ties import tied
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
+from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
@@ -156,9 +157,23 @@ def share_of_statements(
 
     A statement may be judged several times, and then counts as often.
     """
+    values = (
+        (statements, _right(differences, preferences.tie[statements]))
+        for statements, differences in judged
+    )
+    return mean_over_statements(preferences, units, values, a)
+
+
+def mean_over_statements(
+    preferences: Preferences,
+    units: Queries,
+    judged: Iterable[tuple[np.ndarray, np.ndarray]],
+    a: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted mean (a, 1) of (a, tested) values of statements, and its influence values."""
     right, counted = np.zeros((a, len(preferences))), np.zeros(len(preferences))
-    for statements, differences in judged:
-        right[:, statements] += _right(differences, preferences.tie[statements])
+    for statements, values in judged:
+        right[:, statements] += values
         counted[statements] += 1
     weight = preferences.weight * counted
     total = weight.sum()
@@ -185,7 +200,8 @@ def _held_out_differences(
         each = held_out.leave_items_out(alphas)[..., 0]
         for side in (0, 1):
             yield np.arange(each.shape[1]), each[:, :, side]
-    for held, test in folds.splits:
+    splits = list(folds.splits)
+    for held, test in track(splits, len(splits), "folds"):
         if len(test):
             differences = held_out.without_statements(held, alphas)[..., 0]
             yield test, differences[:, np.searchsorted(held, test)]

@@ -9,6 +9,7 @@ import numpy as np
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.rendering import render_page
+from rankwise.report.statement_page import build_statement_report
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
@@ -27,11 +28,14 @@ def build_report(
     scores: np.ndarray | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
-    """The page as text. It judges the model on the items, which must have scores y.
+    """The page as text. It judges the model on the items, which must have scores or preferences.
 
     If the items are the edges of a relation, they have no features, and their predictions must be
     given as `scores`. `commands` are shown as the way to reproduce the page.
     """
+    if items.preferences is not None:
+        options = (with_learning_curve, commands or [])
+        return build_statement_report(model, items, title, *options)
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
     is_relation = scores is not None
@@ -51,7 +55,7 @@ def build_report(
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
         figures.append(sections.learning(curve))
-    on_training_data = sections.is_judged_on_training_data(model, items)
+    on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     return render_page(
         "report.html",
@@ -59,7 +63,7 @@ def build_report(
         subtitle=f"{items.describe()}.",
         version=model.training.get("versions", {}).get("rankwise", ""),
         verdict=verdict(judgement, path, on_training_data=on_training_data),
-        tiles=sections.tiles(judgement),
+        tiles=sections.tiles(judgement, items.y),
         facts=sections.facts(model, items),
         judged_on_training_data=on_training_data,
         figures=figures,

@@ -13,6 +13,7 @@ from rankwise.supervision.queries import Queries
 
 OUTCOMES = {"a": 0, "1": 0, "1.0": 0, "b": 1, "0": 1, "0.0": 1, "tie": 2, "0.5": 2}
 """What a vote may say as text, besides the name of an item: 0 if a won, 1 if b did, 2 neither."""
+TIED = 2
 NOTHING = -1
 """Stands for a word that is no outcome, and for a text that is the name of no item."""
 
@@ -26,12 +27,16 @@ class VoteError(ValueError):
 
 
 class Votes(NamedTuple):
-    """Item numbers of each vote, whether it is a tie, and the names of the items."""
+    """Item numbers of each vote, whether it is a tie, names of the items, and whether a won.
+
+    A tie has a's item as its winner.
+    """
 
     winner: np.ndarray
     loser: np.ndarray
     tie: np.ndarray
     items: np.ndarray
+    winner_first: np.ndarray
 
 
 def read_votes(
@@ -55,7 +60,7 @@ def read_votes(
         raise VoteError("b", row, reason)
     result = _results(first, second, said, number)
     winner, loser = np.where(result == 1, (second, first), (first, second))
-    return Votes(winner, loser, result == 2, names)
+    return Votes(winner, loser, result == 2, names, result != 1)
 
 
 def _labelled(values: ArrayLike, name: str) -> Queries:
@@ -121,6 +126,8 @@ def _results(
     """(l,) 0 if the first item won, 1 if the second did, 2 for a tie.
 
     A text that is no name stands for the only item whose name is written so: "7" for the number 7.
+    The items may be called 0, 1, a or b. If an outcome can then be read in two ways, one reading
+    that fits all rows decides, provided that the other fits not all rows.
     """
     written: dict[str, int] = {}
     for name, i in number.items():
@@ -142,6 +149,10 @@ def _results(
             "'tie'.",
         )
     unclear = (word != NOTHING) & (name != NOTHING) & (word != name)
+    are_words = bool((word != NOTHING).all())
+    are_names = bool(((name != NOTHING) | (word == TIED)).all())
+    if unclear.any() and are_words != are_names:
+        return np.where(word == TIED, word, word if are_words else name)
     if unclear.any():
         row = int(np.argmax(unclear))
         raise VoteError(

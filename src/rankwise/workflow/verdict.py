@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.search import COST, SearchPath
 
@@ -40,7 +41,7 @@ def verdict(
     cross-validation `path` by which its parameter was chosen, or remains open if there is none.
     """
     if not on_training_data:
-        return against_chance(_judged(judgement))
+        return against_chance(judged_share(judgement))
     held_out = None if path is None else held_out_share(path)
     if held_out is None:
         return Verdict(
@@ -88,7 +89,12 @@ def held_out_share(path: SearchPath) -> Share | None:
     return Share(path.at_chosen[0], low, high, reason, f"{pairs} ({path.by})")
 
 
-def _judged(judgement: Judgement) -> Share:
+def judged_share(judgement: Judgement) -> Share:
+    """The share of pairs of judged data; with queries the mean over them."""
+    if isinstance(judgement, StatementJudgement):
+        share = judgement.measures[0]
+        value = share.value or 0.0
+        return Share(value, share.low, share.high, share.reason, "the preferences")
     error: Measure = judgement["ranking_error"]
     low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
     pairs = "the pairs"
