@@ -12,6 +12,7 @@ from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 
 if TYPE_CHECKING:
+    from rankwise.workflow.judging import Judgement
     from rankwise.workflow.ranking_data import Items
 
 FLATTERED = (
@@ -94,6 +95,10 @@ def evaluate(
             record["per_query"] = judgement.query_records()
         say_json(record)
         return
+    _print_measures(judgement, per_query)
+
+
+def _print_measures(judgement: Judgement, per_query: bool) -> None:
     console = stdout()
     shown = table("measure", "value", "95% interval", right=(1,))
     for measure in judgement.measures:
