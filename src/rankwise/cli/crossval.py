@@ -8,13 +8,17 @@ import click
 
 from rankwise.cli.console import say, say_json, stdout, table, working
 from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipe
-from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
+from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipes
+from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
+from rankwise.io.plain_text import plain
+from rankwise.workflow.recipe import LEARNERS
+from rankwise.workflow.recipe_choice import label_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from rankwise.workflow.judging import Judgement
+    from rankwise.workflow.nested_judging import NestedJudgement
     from rankwise.workflow.search import SearchPath
 
 
@@ -60,34 +64,37 @@ def crossval(
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
+      rankwise crossval search.csv --query q --baseline bm25 --kernel linear,rbf
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
     together, and rank-svm folds of such pairs. The best of many candidates looks a little better
     than it is; --nested repeats the choice without each outer fold and judges on that fold.
+    --baseline compares each learner on 5 such folds with an existing ranking.
     """
     from rankwise.cli.data_files import training_data
-    from rankwise.workflow.judging import judge_recipe
     from rankwise.workflow.search import SearchPath
     from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
         learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
-    recipes = _recipes(learners, options, given_options(ctx))
+    recipes = taken_recipes(options, learners or DEFAULT, given_options(ctx))
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
-    rows: list[tuple[str, SearchPath | None, Judgement | None]] = []
+    folds = outer_folds(folds, items)
+    rows: list[tuple[str, SearchPath | None, NestedJudgement | None]] = []
     for recipe in recipes:
-        with working(f"cross-validating {recipe.learner}"):
-            path = SearchPath.from_record(train_model(recipe, items).training["path"])
-            outer = judge_recipe(recipe, items, folds) if folds else None
-        rows.append((recipe.learner, path, outer))
+        label = label_of(recipe, recipes)
+        with working(f"cross-validating {label}"):
+            model = train_model(recipe, items)
+        path = SearchPath.from_record(model.training["path"])
+        outer = None
+        if folds is not None:
+            seconds = model.record["seconds"]
+            outer = judged_by_nesting(label, [recipe], items, folds, seconds, quiet=as_json)
+        rows.append((label, path, outer))
     if as_json:
-        record = [
-            {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
-            for name, path, outer in rows
-        ]
-        say_json({"data": items.describe(), "learners": record})
+        say_json({"data": items.describe(), "learners": [_record(*row) for row in rows]})
         return
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
@@ -100,24 +107,23 @@ def crossval(
             say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
-        console.print(_nested([(name, outer) for name, _, outer in rows if outer is not None]))
+        judged = [(name, outer) for name, _, outer in rows if outer is not None]
+        console.print(_nested([(name, outer.judgement) for name, outer in judged]))
+        for _, outer in judged:
+            for line in verdict_lines(outer.verdict):
+                console.print(plain(line), soft_wrap=True)
     for name, path, _ in rows if whole_path else ():
         console.print()
         if path is not None:
             console.print(_candidates(name, path))
 
 
-def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[Recipe]:
-    """One recipe per learner; if there are several, each uses only the options that it knows."""
-    names = learners or DEFAULT
-    if len(names) == 1:
-        return [taken_recipe(options, names[0], given)]
-    recipes = []
-    for name in names:
-        used = {*LEARNERS[name].options, *USED_BY_ALL}
-        own = {key: value for key, value in options.items() if key in used}
-        recipes.append(taken_recipe(own, name, set()))
-    return recipes
+def _record(name: str, path: SearchPath | None, outer: NestedJudgement | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"learner": name, "path": path and path.record(), "nested": None}
+    if outer is not None:
+        record["nested"] = outer.record()
+        record["baseline"] = outer.verdict and outer.verdict.record()
+    return record
 
 
 def _cells(path: SearchPath | None) -> list[str]:

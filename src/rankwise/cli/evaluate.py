@@ -7,6 +7,8 @@ import numpy as np
 
 from rankwise.cli.console import Mistake, cells, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.verdicts import verdict_lines
+from rankwise.io.plain_text import plain
 
 
 @click.command()
@@ -18,7 +20,7 @@ from rankwise.cli.model_files import ModelAndData, applies_model
     metavar="NAMES",
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
-@applies_model()
+@applies_model(judges=True)
 def evaluate(
     task: ModelAndData,
     per_query: bool,
@@ -34,13 +36,16 @@ def evaluate(
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
+      rankwise evaluate model.rw test.csv --baseline bm25
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
     (DeLong, jackknife). Do not use the training data as DATA: on them the model looks better than
-    it is.
+    it is. --baseline says whether the model is better than an existing ranking, by how much, how
+    sure that is, and on which queries it is worse; a column that was named in training is known.
     """
     from rankwise.workflow.judging import MEASURED, judge
+    from rankwise.workflow.verdict import against_baseline
 
     with working("evaluating"):
         items, scores = task.scored()
@@ -50,8 +55,12 @@ def evaluate(
             raise Mistake("the model has several outputs, but evaluate judges only one.")
         names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
         judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
+        model = task.model.training["recipe"]["learner"]
+        found = against_baseline(model, scores, items, scoring and names[0], relevant)
     if as_json:
         record = judgement.record()
+        if found is not None:
+            record["baseline"] = found.record()
         if per_query:
             record["per_query"] = judgement.query_records()
         say_json(record)
@@ -61,6 +70,8 @@ def evaluate(
     for measure in judgement.measures:
         shown.add_row(measure.name, *measure.cells())
     console.print(shown)
+    for line in verdict_lines(found):
+        console.print(plain(line), soft_wrap=True)
     if not per_query:
         return
     console.print()

@@ -35,8 +35,10 @@ def write_model(model: TrainedModel, path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def applies_model(query: str = COLUMNS["query"].option) -> Callable:
+def applies_model(query: str = COLUMNS["query"].option, *, judges: bool = False) -> Callable:
     """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
+
+    A command that `judges` the model also compares it with an existing ranking, --baseline.
 
     The command receives them as its first argument, a ModelAndData.
     """
@@ -44,7 +46,7 @@ def applies_model(query: str = COLUMNS["query"].option) -> Callable:
     def decorate(command: Callable) -> Callable:
         @click.argument("model")
         @click.argument("data")
-        @data_options(query)
+        @data_options(query, baseline=judges, trains=False)
         @wraps(command)
         def bundled(model: str, data: str, files: DataOptions, **options: Any) -> Any:
             return command(ModelAndData(model, data, files), **options)

@@ -13,7 +13,7 @@ from rankwise.cli.model_files import ModelAndData, applies_model
 @click.option("--title", help="Heading of the page.")
 @click.option("--learning-curve", is_flag=True, help="Train on growing parts of DATA (slower).")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
-@applies_model()
+@applies_model(judges=True)
 def report(
     task: ModelAndData,
     output: str,
@@ -27,9 +27,11 @@ def report(
     Examples:
       rankwise report model.rw test.letor -o report.html
       rankwise report model.rw test.csv --learning-curve --title "Spring catalogue"
+      rankwise report model.rw test.csv --baseline bm25
 
-    The page shows how the model was trained, the cross-validation path with intervals, score
-    distributions or the ROC curve, the error of each query and the worst queries, the most
+    The page opens with one sentence: is the model better than chance, or, with --baseline, than an
+    existing ranking. It shows how the model was trained, the cross-validation path with intervals,
+    score distributions or the ROC curve, the error of each query and the worst queries, the most
     important features or items, and the commands that reproduce it. It follows the reader's choice
     of a light or dark display, and can be printed.
     """
@@ -41,6 +43,8 @@ def report(
         past = task.model.training.get("command")
         this = ["rankwise", "report", task.model_path, task.data_path, "-o", output]
         this += ["--learning-curve"] if learning_curve else []
+        baseline = task.files.columns["baseline"]
+        this += ["--baseline", baseline] if baseline else []
         page = build_report(
             task.model,
             items,

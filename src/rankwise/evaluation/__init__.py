@@ -1,7 +1,7 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
-from rankwise.evaluation.baseline_verdict import Verdict
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.intervals import confidence_interval
@@ -15,12 +15,12 @@ from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 
 __all__ = [
+    "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
     "NestedScore",
     "Tournament",
-    "Verdict",
     "compare",
     "confidence_interval",
     "cross_val_auc",

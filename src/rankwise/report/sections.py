@@ -9,11 +9,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from markupsafe import Markup
 
-from rankwise.evaluation import Curve
+from rankwise.evaluation import BaselineVerdict, Curve
 from rankwise.report import charts
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
 from rankwise.workflow.judging import Judgement, Measure
+from rankwise.workflow.nested_judging import beside
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import LEARNERS
 from rankwise.workflow.search import SearchPath
@@ -55,6 +56,14 @@ class Figure(NamedTuple):
     caption: str
     warning: str = ""
     legend: tuple[tuple[str, str], ...] = ()
+
+
+class WorseThanBaseline(NamedTuple):
+    """The queries on which an existing ranking is better, the largest loss first."""
+
+    baseline: str
+    summary: str
+    queries: list[tuple[str, str, str]]
 
 
 class WorstQuery(NamedTuple):
@@ -118,6 +127,8 @@ def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
     if path:
         chosen = f"{path['parameter']} {path['chosen']:.6g}, by {path['by']}"
     rows += [("Regularisation", chosen), ("Scaling", _scaling(recipe))]
+    if "nested" in record:
+        rows.append(("Judged by", beside(SearchPath.from_record(path), record["nested"])))
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     if "seconds" in record:
@@ -212,3 +223,17 @@ def reproduction(model: TrainedModel, commands: list[list[str]]) -> Reproduction
         ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items()),
         json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False),
     )
+
+
+def worse_than_baseline(found: BaselineVerdict) -> WorseThanBaseline | None:
+    """None if the model is worse on no query."""
+    if not found.worse:
+        return None
+    summary = (
+        f"Better on {found.wins} queries, equal on {found.ties}, worse on {len(found.worse)}"
+        f"{f', of which the {WORST} worst are listed' if len(found.worse) > WORST else ''}."
+    )
+    rows = [
+        (str(one.query), f"{one.model:.3f}", f"{one.baseline:.3f}") for one in found.worse[:WORST]
+    ]
+    return WorseThanBaseline(found.baseline, summary, rows)

@@ -18,6 +18,7 @@ class Items:
 
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
+    `baseline` are the scores of an existing ranking, which `baseline_name` names.
     """
 
     X: Any
@@ -28,6 +29,8 @@ class Items:
     source: str = "data"
     preferences: Preferences | None = None
     groups: Any = None
+    baseline: Any = None
+    baseline_name: str = "baseline"
 
     def __post_init__(self) -> None:
         self.named = self.names is not None
@@ -53,7 +56,7 @@ class Items:
     def take(self, index: np.ndarray) -> Items:
         """The items at these row numbers, without preferences."""
         taken: dict[str, Any] = {"preferences": None}
-        for name in ("X", "y", "qid", "names", "groups"):
+        for name in ("X", "y", "qid", "names", "groups", "baseline"):
             value = getattr(self, name)
             taken[name] = None if value is None else value[index]
         return replace(self, **taken)
