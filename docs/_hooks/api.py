@@ -37,7 +37,10 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.exceptions",
         ],
     ),
-    "files": ("Data and files", ["rankwise.datasets", "rankwise.save", "rankwise.load"]),
+    "files": (
+        "Data and files",
+        ["rankwise.datasets", "rankwise.save", "rankwise.load", "rankwise.export"],
+    ),
     "metrics": ("Measures", ["rankwise.metrics"]),
     "graphs": (
         "Graphs, and interactions in text",

@@ -27,6 +27,7 @@ _HOME = {
     "SVRank": "learners.svrank",
     "TooLarge": "exceptions",
     "UndefinedMetric": "exceptions",
+    "export": "exports.writing",
     "load": "io.saved_models",
     "save": "io.saved_models",
 }

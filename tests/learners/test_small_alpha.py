@@ -5,12 +5,14 @@ largest eigenvalue of K. Models must not be worse than that. A visibly singular 
 errors: for r below 2e-10 its null space is left out of the model.
 """
 
+from decimal import Decimal, localcontext
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import RLS, RankRLS
-from tests.reference_precise import exact_scores
+from tests.reference_precise import DIGITS, exact_scores, exactly, solve
 
 RNG = np.random.default_rng(11)
 PLANE = RNG.normal(size=(36, 2))
@@ -114,6 +116,37 @@ def test_ordinary_data_at_alphas_that_people_use():
             rest = np.delete(np.arange(120), i)
             again = type(model)(model.alpha, kernel="rbf", gamma=0.5).fit(X[rest], y[rest])
             assert_allclose(again.predict(X[[i]])[0], single[i], atol=1e-7 * np.ptp(single))
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_rows_that_nearly_coincide(seed):
+    """Two rows 1e-7 apart, alpha 1e-10 of the largest eigenvalue: errors were ten times these.
+
+    The exact answers are those of the kernel matrix as it was given, digit by digit.
+    """
+    rng, m, alpha = np.random.default_rng(seed), 100, 1e-6
+    X = rng.normal(size=(m, 2))
+    X[1] = X[0] + [1e-7, 0.0]
+    y = np.sin(X[:, 0]) + 0.1 * rng.normal(size=m)
+    K = kernel_matrix(X, X, "rbf", 0.5)
+    model = RankRLS(alpha, kernel="precomputed").fit(K, y)
+    single = model.leave_one_out()
+    for i in (0, 5):
+        rest = np.delete(np.arange(m), i)
+        exact = exact_ridge_with_intercept(K[np.ix_(rest, rest)], y[rest], K[i, rest], alpha)
+        refitted = RankRLS(alpha, kernel="precomputed").fit(K[np.ix_(rest, rest)], y[rest])
+        assert_allclose(refitted.predict(K[[i]][:, rest])[0], exact, atol=1e-6 * np.ptp(y))
+        assert_allclose([single[i], model.holdout([i])[0]], exact, atol=3e-6 * np.ptp(y))
+
+
+def exact_ridge_with_intercept(K, y, k_new, alpha):
+    """RankRLS of one query is ridge regression with an intercept at alpha/m: 60 digits."""
+    with localcontext(prec=DIGITS):
+        m = len(K)
+        bordered = exactly(np.block([[K, np.ones((m, 1))], [np.ones((1, m)), np.zeros((1, 1))]]))
+        bordered[range(m), range(m)] += Decimal(alpha) / m
+        a = solve(bordered, exactly([*y, 0.0]))
+        return float(exactly(k_new) @ a[:m])
 
 
 def exact_leave_one_out(X, y, alpha, **options):

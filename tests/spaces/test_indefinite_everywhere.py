@@ -21,11 +21,23 @@ LEARNERS = [
     rw.SVRank(**POLY),
     rw.KernelMap(**POLY),
     rw.ConditionalRanker(**POLY),
+    rw.ConditionalRankerCV(rw.ConditionalRanker(**POLY)),
 ]
+RELATIONAL = (rw.ConditionalRanker, rw.ConditionalRankerCV)
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=repr)
 def test_an_indefinite_kernel_is_refused(learner):
-    target = RNG.normal(size=(20, 20)) if isinstance(learner, rw.ConditionalRanker) else Y
+    target = RNG.normal(size=(20, 20)) if isinstance(learner, RELATIONAL) else Y
     with pytest.raises(rw.InvalidKernel, match="indefinite"):
         learner.fit(X, target)
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])
+def test_an_indefinite_kernel_is_refused_on_partitions(name):
+    dask_learners = pytest.importorskip("rankwise.dask")
+    qid = np.sort(np.arange(20) % 5)
+    array = pytest.importorskip("dask.array").from_array(X, chunks=(4, 3))
+    learner = getattr(dask_learners, name)(basis=8, random_state=0, **POLY)
+    with pytest.raises(rw.InvalidKernel, match="indefinite"):
+        learner.fit(array, Y, qid=qid)

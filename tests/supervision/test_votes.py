@@ -59,7 +59,7 @@ def test_a_number_and_its_text_are_two_items():
     for outcome, winner in ((3, 0), ("3", 1)):
         assert Preferences.from_votes([3], ["3"], [outcome]).winner[0] == winner
     assert Preferences.from_votes([3], ["x"], ["3"]).winner[0] == 0
-    with pytest.raises(ValueError, match=r"a at row 0 is 3, which is not among items \(the number"):
+    with pytest.raises(ValueError, match=r"a at row 0: 3 is not among items \(the number"):
         Preferences.from_votes([3], ["x"], ["a"], items=["3", "x"])
 
 
@@ -94,16 +94,16 @@ def test_items_in_a_given_order():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((["x", "y"], ["y", "y"], [1, 1]), "row 1 compares item y with itself"),
-        ((["x", "y"], ["y", "x"], [1, 2]), "outcome at row 1 is '2'"),
-        ((["x", "y"], ["y", "x"], ["a", "won"]), "outcome at row 1 is 'won'.*'tie'"),
+        ((["x", "y"], ["y", "y"], [1, 1]), "row 1: item y is compared with itself"),
+        ((["x", "y"], ["y", "x"], [1, 2]), "outcome at row 1: '2' is no outcome"),
+        ((["x", "y"], ["y", "x"], ["a", "won"]), "outcome at row 1: 'won'.*'tie'"),
         ((["x", "y"], ["y", None], [1, 1]), "b is missing for row 1"),
         ((["x", "y"], ["y", "x"], [1, np.nan]), "outcome is missing for row 1"),
         ((["x", "y"], ["y"], [1, 1]), "same length"),
-        ((["x", "y"], ["y", "u"], [1, 1], ["x", "y"]), "b at row 1 is 'u'.*not among items"),
+        ((["x", "y"], ["y", "u"], [1, 1], ["x", "y"]), "b at row 1: 'u'.*not among items"),
         ((["x"], ["y"], [1], ["x", "y", "x"]), "items contains x twice"),
-        (([2, 1], [1, 0], [1, 1]), "row 0 is '1', which is also the name"),
-        ((["b", "c"], ["a", "a"], ["a", "a"]), "row 0 is 'a', which is also the name"),
+        (([2, 1], [1, 0], [1, 1]), "row 0: '1' is also the name"),
+        ((["b", "c"], ["a", "a"], ["a", "a"]), "row 0: 'a' is also the name"),
         ((np.array([["x"]]), np.array([["y"]]), [1]), "one-dimensional"),
         (([("x", 1), "y"], ["y", "x"], [1, 1]), r"a must hold one label per row: that of row 0"),
     ],
@@ -223,3 +223,22 @@ def test_files_with_ties_and_columns_of_any_name():
     ):
         with pytest.raises(ValueError, match=message):
             read_preferences(io.BytesIO(votes.encode()), columns=wrong)
+
+
+def test_judges_stay_with_their_votes():
+    votes = Preferences.from_votes(
+        ["x", "y", "x"], ["y", "z", "z"], ["a", "b", "tie"], judge=["ann", "bob", "ann"]
+    )
+    assert votes.judge.tolist() == ["ann", "bob", "ann"]
+    assert "2 judges" in repr(votes)
+    assert votes[[2, 1]].judge.tolist() == ["ann", "bob"]
+    assert votes.take([0, 2]).judge.tolist() == ["ann"]
+    assert votes.exchanged(np.array([True, False, False])).judge.tolist() == ["ann", "bob", "ann"]
+    with pytest.raises(ValueError, match="judge must hold one label per row"):
+        Preferences.from_votes(["x"], ["y"], [1], judge=["ann", "bob"])
+
+
+def test_exchanged_statements():
+    votes = Preferences.from_votes(["x", "y"], ["y", "z"], [1, 0], weight=[2, 3])
+    turned = votes.exchanged(np.array([True, False]))
+    assert as_text(turned) == ["y>x", "z>y"] and turned.weight.tolist() == [2, 3]

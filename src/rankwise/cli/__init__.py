@@ -1,6 +1,6 @@
 """The command `rankwise`. Each command has its own file; the others hold what commands share.
 
-demo, train, predict, evaluate, crossval, explain, report    the commands
+demo, train, predict, evaluate, crossval, explain, report, export    the commands
 recipe_options    options of training, and the recipe that they make
 data_options      options of data files: format, columns, further files
 data_files        from data files to items or relations
@@ -25,6 +25,7 @@ COMMANDS = {
     "crossval": "Compare learners on DATA by cross-validation.",
     "explain": "Why is A above B?",
     "report": "Write a report as one HTML file.",
+    "export": "Write a model for other programs: JSON, ONNX, Elasticsearch, Solr.",
 }
 """What each command does; the command `name` is the function `name` of rankwise.cli.name."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
@@ -27,12 +27,15 @@ from rankwise.evaluation.estimators import (
     has_closed_form,
     is_array_of_scores,
 )
+from rankwise.evaluation.held_out_statements import Statements
 from rankwise.evaluation.intervals import warn_of_few
 from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.statement_estimates import statement_estimates
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.supervision.preferences import Preferences
 
 DOUBTFUL = 0.2
 """A difference with a smaller p-value needs a better model that is clearly above chance, or that
@@ -107,9 +110,10 @@ class Comparison:
 def compare(
     models: Models,
     X: ArrayLike | None,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     *,
+    preferences: Preferences | None = None,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
     scoring: Scoring = None,
@@ -137,6 +141,10 @@ def compare(
     test (199 permutations): p is then the larger of the two p-values, of which the second is
     doubled. The p-values of all pairs of models are corrected by Holm's method.
 
+    preferences : statements in place of y, judged one by one by models that never saw another one
+        about the same two items (`cv` as in RankRLSCV; "auto": leave-preference-out if all models
+        have a closed form, else 10 folds). Paired by pairs of items, or by `groups`, which then
+        label the statements, for example by their judge; `how` says which.
     groups : labels of items that always leave together. Without qid, groups take the place of items
         in the test, which is then Student's. With qid, queries that share a group are one unit.
     scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
@@ -147,6 +155,9 @@ def compare(
     Fewer than 4 queries (or folds) raise an EstimateWarning.
     """
     named = _named(models)
+    if preferences is not None:
+        statements = Statements.checked(X, y, qid, preferences, groups, scoring)
+        return _of_statements(named, statements, cv, random_state)
     y, queries = checked_scores(y, qid)
     data = ComparedData(X, y, queries, group_labels(groups, len(y)))
     held_out = held_out_estimates(named, data, cv, random_state, scoring)
@@ -203,7 +214,7 @@ def _compared(
         np.array([one.score for one in ordered.values()]),
         np.array([one.error for one in ordered.values()]),
         None if by_query is None else by_query[:, order],
-        _tested(ordered, n_units, chance, measure.range[1] - measure.range[0]),
+        _tested(ordered, n_units, chance.p_value, measure.range[1] - measure.range[0]),
         how,
         measure.title,
         held_out.queries,
@@ -212,7 +223,10 @@ def _compared(
 
 
 def _tested(
-    estimates: dict[str, Estimate], n_units: int | None, chance: _BetterThanChance, width: float
+    estimates: dict[str, Estimate],
+    n_units: int | None,
+    chance: Callable[[str], float],
+    width: float = 1.0,
 ) -> list[Difference]:
     """All differences between estimates, best first, of a measure whose range is so wide."""
     rows = []
@@ -220,7 +234,7 @@ def _tested(
         one = _difference(estimates[first], estimates[second], n_units)
         p = one.p_value
         if p < DOUBTFUL and (estimates[first].trained or estimates[second].trained):
-            p = max(p, chance.p_value(first))
+            p = max(p, chance(first))
         rows.append((first, second, one.difference, p, one.interval(limits=(-width, width))))
     rows.sort(key=lambda row: row[3])
     corrected = holm([row[3] for row in rows])
@@ -234,6 +248,35 @@ def _difference(first: Estimate, second: Estimate, n_units: int | None) -> Paire
     above = trained[0].above_chance if trained else np.inf
     factor = training_factor(influence, tuple(one.influence for one in trained), above)
     return PairedDifference(first.score - second.score, np.sqrt(factor) * influence, n_units)
+
+
+def _of_statements(
+    models: dict[str, Model], data: Statements, cv: Splits, random_state: RandomState
+) -> Comparison:
+    """The comparison of models of preferences, paired by pairs of items or by groups.
+
+    A model that is not above chance is not better than another one: its score is compared with ½.
+    """
+    found, folds = statement_estimates(models, data, cv, random_state)
+    n_units = len(folds.units)
+    warn_of_few(n_units, folds.what)
+    order = sorted(found, key=lambda name: -found[name].score)
+    estimates = {name: found[name] for name in order}
+
+    def chance(name: str) -> float:
+        above = estimates[name].above_chance
+        return 0.0 if above >= CLEAR else min(1.0, 2 * float(stats.norm.sf(above)))
+
+    return Comparison(
+        order,
+        np.array([one.score for one in estimates.values()]),
+        np.array([one.error for one in estimates.values()]),
+        None,
+        _tested(estimates, n_units, chance),
+        f"{folds}, {n_units} {folds.what} paired",
+        "share of held-out preferences in the right order",
+        baselines=tuple(name for name in order if not estimates[name].trained),
+    )
 
 
 class _BetterThanChance:

@@ -16,6 +16,11 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from rankwise.evaluation.estimators import check_estimator, scores_of
+from rankwise.evaluation.held_out_statements import (
+    RefittedStatements,
+    Statements,
+    check_learns_preferences,
+)
 from rankwise.evaluation.judged_folds import (
     JudgedFolds,
     checked_scores,
@@ -27,11 +32,13 @@ from rankwise.evaluation.judged_folds import (
 from rankwise.evaluation.unseen_scores import RefittedScores, unseen_scores
 from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
+from rankwise.metrics.pair_measures import preference_error
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.model_selection.folds import RandomState, Splits, group_labels, kept_together
 from rankwise.model_selection.scoring import folds_of, score_grid
 from rankwise.numerics.progress import track
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
 
@@ -210,9 +217,10 @@ def _base(grid: np.ndarray) -> int:
 def learning_curve(
     est: BaseEstimator,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     *,
+    preferences: Preferences | None = None,
     sizes: Sequence[int] | Sequence[float] | None = None,
     folds: int | tuple[int, int] = 5,
     groups: ArrayLike | None = None,
@@ -228,8 +236,15 @@ def learning_curve(
     leave together, and parts grow by whole groups, which `sizes` then count. The score is the
     concordance, or the measure `scoring` as in `regularisation_curve`. Costs one fit for each fold,
     repeat and size.
+
+    With `preferences` in place of y, parts grow by pairs of items with all statements about them
+    (or by `groups` of statements, such as judges), and the score is the share of held-out
+    statements in the right order.
     """
     check_estimator(est)
+    if preferences is not None:
+        data = Statements.checked(X, y, qid, preferences, groups, scoring)
+        return _curve_of_statements(est, data, sizes, folds, random_state)
     y, queries = checked_scores(y, qid)
     by_query, measure = len(queries) > 1, read_scoring(scoring).bound(y)
     rng = check_random_state(0 if random_state is None else random_state)
@@ -262,6 +277,41 @@ def learning_curve(
         name = "training groups"
     both = (training, _growth(counts))
     return Curve(name, np.array(counts), score, error, *both, measure=measure.title)
+
+
+def _curve_of_statements(
+    est: BaseEstimator,
+    data: Statements,
+    sizes: Sequence[int] | Sequence[float] | None,
+    folds: int | tuple[int, int],
+    random_state: RandomState,
+) -> Curve:
+    check_learns_preferences(est)
+    rng = check_random_state(0 if random_state is None else random_state)
+    n_folds, repeats = folds if isinstance(folds, tuple) else (folds, 1)
+    rounds = []
+    for _ in range(repeats):
+        whole = data.folds(2)
+        count = _count(n_folds, len(whole.units))
+        rounds += data.folds(count, random_state=rng.randint(2**31 - 1)).splits
+    units, preferences = list(whole.units), data.preferences
+    counts = _sizes(sizes, min(len(_staying(units, held)) for held, _ in rounds))
+    values = np.full((2, len(rounds), len(counts)), np.nan)
+    for i, (held, test) in track(enumerate(rounds), len(rounds), "learning curve"):
+        pool = _staying(units, held)
+        order = rng.permutation(len(pool))
+        for j, count in enumerate(counts):
+            train = np.sort(np.concatenate([pool[unit] for unit in order[:count]]))
+            f = RefittedStatements(est, data).scores_after(train)
+            for row, part in enumerate((test, train)):
+                if preferences.weight[part].any():
+                    values[row, i, j] = 1 - preference_error(preferences[part], f)
+    score, training = (np.nanmean(rows, axis=0) for rows in values)
+    judged = np.isfinite(values[0]).sum(axis=0)
+    error = np.nanstd(values[0], axis=0, ddof=1) / np.sqrt(judged)
+    both = (training, _growth(counts))
+    title = "share of preferences in the right order"
+    return Curve(f"training {whole.what}", np.array(counts), score, error, *both, measure=title)
 
 
 def _count(folds: int, available: int) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -13,8 +14,10 @@ from sklearn.utils import check_random_state
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
 from rankwise.losses.item_concordance import auc_components, item_concordance
 from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics.score_vectors import no_pair_to_order, true_and_predicted
+from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order, true_and_predicted
 from rankwise.model_selection.folds import RandomState
+from rankwise.model_selection.preference_folds import share_of_statements
+from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
 
@@ -24,7 +27,7 @@ METHODS = {
     "jackknife": "concordance of real scores: items are left out one by one, O(m log m)",
     "bootstrap": "mean over queries: queries are resampled",
 }
-RESAMPLES = 10_000
+RESAMPLES, FEWER_RESAMPLES = 10_000, 2_000
 FEW_PAIRS = 15
 """With fewer disjoint pairs, Wilson's interval replaces the normal one."""
 TRAINING = 2.5
@@ -34,17 +37,34 @@ Each item is judged, and it also trains the models that judge the others. Withou
 effects are equal, which doubles the variance. Simulations need a little more
 (docs/papers/evaluation.md).
 """
+MANY_UNITS = 2000
+"""With more pairs of items, or groups, resampling changes nothing: Student's interval is used."""
 FEW_QUERIES = 8
 """With fewer queries resampling is unreliable: Student's interval replaces the bootstrap."""
 TOO_FEW = 4
 """With fewer queries even Student's interval says little, and a warning tells so."""
 
 
+class Interval(NamedTuple):
+    """Lower and upper limit."""
+
+    low: float
+    high: float
+
+
+class ResampledInterval(Interval):
+    """An interval that says what was `resampled`: "pairs of items" or "groups"."""
+
+    resampled: str = "pairs of items"
+
+
 def confidence_interval(
-    y: ArrayLike,
+    y: ArrayLike | Preferences | None,
     s: ArrayLike,
     qid: ArrayLike | None = None,
     *,
+    preferences: Preferences | None = None,
+    groups: ArrayLike | None = None,
     level: float = 0.95,
     method: str = "auto",
     random_state: RandomState = None,
@@ -61,9 +81,26 @@ def confidence_interval(
     A(1 − A)/variance independent pairs. With fewer than 8 queries Student's interval replaces the
     bootstrap. method="delong" is always the plain normal interval, cut at 0 and 1. Simulated
     coverage is in docs/papers/evaluation.md.
+
+    preferences : statements in place of y (None). The limits are those of the weighted share of
+        statements in the right order, where ties count ½, by a bootstrap over pairs of items, or
+        over the `groups` of the statements, such as their judges; the attribute `resampled` of
+        the result says which.
     """
     check_choice("method", method, METHODS)
     check_level(level)
+    if isinstance(y, Preferences):
+        y, preferences = None, y
+    if preferences is not None:
+        if method not in ("auto", "bootstrap"):
+            raise ValueError(f"method={method!r} is for scores y: preferences are resampled.")
+        if y is not None or qid is not None:
+            raise ValueError("with preferences leave y and qid out.")
+        return _over_statements(preferences, s, groups, level, random_state)
+    if groups is not None:
+        raise ValueError("groups label statements: give preferences, or qid for scores y.")
+    if y is None:
+        raise ValueError("give the scores y of the items, or preferences= in their place.")
     y, s = true_and_predicted(y, s)
     queries = Queries.from_labels(qid, len(y))
     if method == "auto" and len(queries) > 1:
@@ -137,6 +174,22 @@ def score_interval(
         return _wilson(estimate, disjoint, stats.norm.ppf(0.5 + level / 2))
     independent = max(estimate * (1 - estimate) / variance, 1e-3)
     return _wilson(estimate, min(independent, 4 * disjoint), stats.t.ppf(0.5 + level / 2, freedom))
+
+
+def interval_of_share(
+    share: float, variance: float, level: float, units: int
+) -> tuple[float, float]:
+    """For a share of statements whose variance was taken over `units` pairs of items, or groups.
+
+    Student's interval, or Wilson's if the share is within three standard errors of 0 or 1; for as
+    many trials as there are units if the variance is zero.
+    """
+    if not np.isfinite(variance) or variance < 1e-24:
+        return _wilson(share, units, stats.norm.ppf(0.5 + level / 2))
+    error, quantile = np.sqrt(variance), stats.t.ppf(0.5 + level / 2, max(units - 1, 1))
+    if error <= min(share, 1 - share) / 3:
+        return max(float(share - quantile * error), 0.0), min(float(share + quantile * error), 1.0)
+    return _wilson(share, max(share * (1 - share) / variance, 1e-3), quantile)
 
 
 def student_interval(
@@ -257,3 +310,49 @@ def _over_queries(
             "s is constant within every query: scores that order nothing have no interval."
         )
     return interval_over_queries(values, level, random_state)
+
+
+def _over_statements(
+    preferences: Preferences,
+    s: ArrayLike,
+    groups: ArrayLike | None,
+    level: float,
+    random_state: RandomState,
+) -> ResampledInterval:
+    """Percentiles of the share over resampled units, widened as in `bootstrap_interval`."""
+    s = finite_vector(s, "s")
+    preferences = check_preferences(preferences, None, len(s))
+    if groups is None:
+        pair_of, pairs = preferences.unordered_pairs(len(s))
+        units, what = Queries(pair_of, np.arange(len(pairs))), "pairs of items"
+    else:
+        units = Queries.from_labels(groups, len(preferences), "groups", "preference")
+        what = "groups"
+    differences = s[preferences.winner] - s[preferences.loser]
+    judged = [(np.arange(len(preferences)), differences[None])]
+    shares, influence = share_of_statements(preferences, units, judged, 1)
+    share, own = float(shares[0, 0]), np.nan_to_num(influence[0, :, 0])
+    weight = np.bincount(units.codes, preferences.weight, minlength=len(units))
+    counted = weight > 0
+    n, error = int(counted.sum()), float(np.sqrt(own @ own))
+    warn_of_few(n, what)
+    if not FEW_PAIRS <= n <= MANY_UNITS or not 1e-12 < error <= min(share, 1 - share) / 3:
+        limits = interval_of_share(share, error**2, level, n)
+    else:
+        hits = own[counted] * weight.sum() * np.sqrt((n - 1) / n) + share * weight[counted]
+        rng = check_random_state(0 if random_state is None else random_state)
+        limits = _resampled_share(hits, weight[counted], level, rng)
+    interval = ResampledInterval(*limits)
+    interval.resampled = what
+    return interval
+
+
+def _resampled_share(
+    hits: np.ndarray, weight: np.ndarray, level: float, random_state: np.random.RandomState
+) -> tuple[float, float]:
+    n = len(hits)
+    drawn = random_state.multinomial(n, np.full(n, 1 / n), size=FEWER_RESAMPLES)
+    shares = (drawn @ hits) / (drawn @ weight)
+    outer = stats.norm.cdf(-np.sqrt(n / (n - 1)) * stats.t.ppf(0.5 + level / 2, n - 1))
+    low, high = np.quantile(shares[np.isfinite(shares)], [outer, 1 - outer])
+    return float(low), float(high)

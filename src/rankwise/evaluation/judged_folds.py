@@ -25,11 +25,13 @@ REFITS = 10
 """The number of folds if each of them costs a refit."""
 
 
-def checked_scores(y: ArrayLike, qid: ArrayLike | None) -> tuple[np.ndarray, Queries]:
+def checked_scores(y: ArrayLike | None, qid: ArrayLike | None) -> tuple[np.ndarray, Queries]:
     """Real scores with a pair to order in some query, and the queries.
 
     Two different strings are accepted as classes; the second in alphabetical order is positive.
     """
+    if y is None:
+        raise ValueError("give the scores y of the items, or preferences= in their place.")
     refuse_unreal(y, "y")
     y = np.asarray(y)
     if y.dtype.kind in "OSU" and len(classes := np.unique(y.astype(str))) == 2:

@@ -9,8 +9,16 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rankwise.evaluation.estimators import check_estimator
+from rankwise.evaluation.held_out_statements import (
+    RefittedStatements,
+    Statements,
+    check_learns_preferences,
+    fitted_to,
+    judged_share,
+)
 from rankwise.evaluation.intervals import (
     TRAINING,
+    interval_of_share,
     score_interval,
     student_interval,
     warn_of_few,
@@ -19,6 +27,7 @@ from rankwise.evaluation.judged_folds import checked_scores, judge, refitting_fo
 from rankwise.evaluation.unseen_scores import RefittedScores
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.supervision.preferences import Preferences
 
 
 @dataclass
@@ -28,7 +37,8 @@ class NestedScore:
     `selected_score` is the cross-validated score by which the estimator chose, which is too good by
     the `optimism`; it is None if the estimator has no `best_score_`, or one of another measure than
     the one that was asked for. `chosen` lists the choice of
-    each outer fold.
+    each outer fold. For preferences, `how` says what the outer folds hold out, and over what the
+    interval is taken.
     """
 
     score: float
@@ -36,6 +46,7 @@ class NestedScore:
     interval: tuple[float, float]
     selected_score: float | None
     chosen: list = field(default_factory=list)
+    how: str = ""
 
     @property
     def optimism(self) -> float | None:
@@ -53,9 +64,10 @@ class NestedScore:
 def nested_score(
     est: BaseEstimator,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     *,
+    preferences: Preferences | None = None,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
     scoring: Scoring = None,
@@ -71,6 +83,10 @@ def nested_score(
     always leave together, in the outer folds and in those of an estimator whose `fit` takes groups;
     queries that share a group count as one unit.
 
+    preferences : statements in place of y; the score is the share of held-out statements in the
+        right order. Outer folds ("auto": 10) hold out all statements about two items together, or
+        those of one group: `groups` then labels the statements, for example by their judge. The
+        interval is over pairs of items, or over groups; `how` says which.
     scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
         measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. It judges; what the
         estimator chooses by is its own `scoring`.
@@ -80,6 +96,9 @@ def nested_score(
     than 4 raise an EstimateWarning.
     """
     check_estimator(est)
+    if preferences is not None:
+        data = Statements.checked(X, y, qid, preferences, groups, scoring)
+        return _of_statements(est, data, cv, random_state)
     y, queries = checked_scores(y, qid)
     measure = read_scoring(scoring)
     by_query = len(queries) > 1
@@ -101,3 +120,21 @@ def nested_score(
     same = scoring is None or (own is not None and repr(read_scoring(own)) == repr(measure))
     selected = getattr(model.model, "best_score_", None) if same else None
     return NestedScore(score, float(np.sqrt(variance)), interval, selected, model.chosen)
+
+
+def _of_statements(
+    est: BaseEstimator, data: Statements, cv: Splits, random_state: RandomState
+) -> NestedScore:
+    """The nested score of preferences: every outer fold is refitted, with a choice of its own."""
+    check_learns_preferences(est)
+    folds = data.folds(cv, random_state=random_state)
+    outer = RefittedStatements(est, data)
+    score, influence = judged_share(outer, folds)
+    units = len(influence)
+    warn_of_few(units, folds.what)
+    interval = interval_of_share(score, TRAINING * float(influence @ influence), 0.95, units)
+    everything = np.arange(len(data.preferences))
+    selected = getattr(fitted_to(est, data, data.preferences, everything), "best_score_", None)
+    error = float(np.sqrt(TRAINING * influence @ influence)) or np.nan
+    how = f"{folds}; interval over {units} {folds.what}"
+    return NestedScore(score, error, interval, selected, outer.chosen, how)

@@ -12,6 +12,12 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
 from rankwise.evaluation.estimators import check_estimator
+from rankwise.evaluation.held_out_statements import (
+    Exchanges,
+    Statements,
+    check_learns_preferences,
+    held_out_share,
+)
 from rankwise.evaluation.judged_folds import (
     REFITS,
     checked_scores,
@@ -27,9 +33,11 @@ from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.model_selection.preference_folds import score_preferences
 from rankwise.model_selection.scoring import score_grid
 from rankwise.numerics.progress import track
 from rankwise.spaces.nystrom_map import choose_basis
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
 
@@ -42,9 +50,10 @@ Score = Callable[[np.ndarray], np.ndarray]
 def permutation_test(
     est: BaseEstimator,
     X: ArrayLike,
-    y: ArrayLike,
+    y: ArrayLike | None = None,
     *,
     qid: ArrayLike | None = None,
+    preferences: Preferences | None = None,
     cv: Splits = "auto",
     groups: ArrayLike | None = None,
     n_permutations: int = 1000,
@@ -60,6 +69,13 @@ def permutation_test(
         leave together. If all items of a group (in a query) have the same y, whole groups are
         permuted, else the items inside each group: the attribute `permuted` of the result says it.
 
+    preferences : statements in place of y; the score is the share of held-out statements in the
+        right order. All statements about two items (or of one group; `groups` then labels the
+        statements) change their direction together, each with probability ½. With
+        cv="leave-item-out" items change places instead, because the question is then whether their
+        features tell anything. `permuted` says it. RankRLS and RankRLSCV are fitted once for each
+        permutation, any other estimator once for each permutation and fold.
+
     RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
     (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one, and
     `cv` is as in RankRLSCV. RankRLSCV chooses its alpha again for each permutation: its statistic
@@ -70,8 +86,11 @@ def permutation_test(
     check_estimator(est)
     if not isinstance(n_permutations, numbers.Integral) or int(n_permutations) < 1:
         raise ValueError(f"n_permutations must be a positive integer; got {n_permutations!r}.")
-    y, queries = checked_scores(y, qid)
     rng = check_random_state(random_state)
+    if preferences is not None:
+        data = Statements.checked(X, y, qid, preferences, groups)
+        return _of_statements(est, data, cv, int(n_permutations), rng)
+    y, queries = checked_scores(y, qid)
     way = _closed_form if hasattr(est, "hold_outs") else _refitted
     together = group_labels(groups, len(y))
     score, at_once = way(est, X, y, queries, cv, together)
@@ -79,9 +98,13 @@ def permutation_test(
     cells = _Cells(y, queries, together)
     blocks = _permuted(cells, n, at_once, rng)
     null = np.concatenate([score(Y) for Y in track(blocks, -(-n // at_once), "permutations")])
+    return _result(float(observed), null, cells.permuted)
+
+
+def _result(observed: float, null: np.ndarray, permuted: str) -> PermutationTest:
     as_high = int(np.count_nonzero(null >= observed - EQUAL))
-    result = PermutationTest(float(observed), null, (as_high + 1) / (len(null) + 1))
-    result.permuted = cells.permuted
+    result = PermutationTest(observed, null, (as_high + 1) / (len(null) + 1))
+    result.permuted = permuted
     return result
 
 
@@ -186,3 +209,29 @@ def _refitted(
             return np.array([0.5])
 
     return score, 1
+
+
+def _of_statements(
+    est: BaseEstimator, data: Statements, cv: Splits, n: int, rng: np.random.RandomState
+) -> PermutationTest:
+    """The test of preferences. RankRLSCV is judged by the best score of its grid, as it chooses."""
+    check_learns_preferences(est)
+    closed = hasattr(est, "hold_outs")
+    grid = None
+    if closed and "alphas" in est.get_params():
+        grid = check_alphas(DEFAULT_ALPHAS if est.alphas is None else est.alphas)
+        cv = est.cv if isinstance(cv, str) and cv == "auto" else cv
+    folds = data.folds(cv, closed_form=closed)
+
+    def score(statements: Statements) -> float:
+        if grid is None:
+            return held_out_share(est, statements, folds)[0]
+        problem = est.hold_outs(
+            statements.X, preferences=statements.preferences, qid=statements.qid
+        )
+        return float(score_preferences(problem, folds, grid)[0].max())
+
+    exchanges = Exchanges(data, folds)
+    drawn = (data.with_preferences(exchanges.draw(rng)) for _ in range(n))
+    null = np.array([score(statements) for statements in track(drawn, n, "permutations")])
+    return _result(score(data), null, exchanges.permuted)

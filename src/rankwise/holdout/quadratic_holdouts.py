@@ -227,7 +227,7 @@ class QuadraticHoldouts(HeldOut):
         out = np.zeros((len(alphas), len(items), self.n_outputs))
         for i, alpha in enumerate(alphas):
             resolvent = Resolvent(1.0 / (spectrum.eigenvalues + alpha), rotated, values)
-            solution = resolvent.solve(spectrum.moments)
+            solution = spectrum.solution(alpha, resolvent)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
             if spectrum.cancels_at(alpha) and smallest_pivot(operator) < LEVERAGE:
@@ -272,7 +272,7 @@ class QuadraticHoldouts(HeldOut):
         normals, values = matrix.constraints_without(items)
         out = np.empty((len(alphas), len(predicted), self.n_outputs))
         for i, alpha in enumerate(alphas):
-            solution = rest.resolvent(alpha, normals, values).solve(rest.moments)
+            solution = rest.solution(alpha, rest.resolvent(alpha, normals, values))
             out[i] = matrix.scores(predicted, staying, rest.model(solution, alpha))
         return out + self.offset_of(predicted)
 

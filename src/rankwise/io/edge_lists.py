@@ -11,6 +11,7 @@ from rankwise.exceptions import ReadError
 from rankwise.io import tables
 from rankwise.io.source import Readable, Source, read_source
 from rankwise.io.tables import Columns
+from rankwise.io.vote_tables import VOTE_ROLES, read_vote_table
 from rankwise.supervision.preferences import Preferences
 
 if TYPE_CHECKING:
@@ -33,7 +34,6 @@ HEADERS = {
 """The names, in lower case, by which a header line may call a column of each role."""
 UNUSED = " (unused)"
 YES_OR_NO = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
-VOTES = ("a", "b", "outcome")
 
 Names = Sequence | np.ndarray
 
@@ -58,11 +58,12 @@ def read_preferences(
     n_items : number of rows of X; default len(items), or unknown
     columns : {role: column name} for a file with a header line, where the roles are winner and
         loser, and if there are such columns magnitude, weight and tie (true, yes or 1; else false,
-        no or 0). With the roles a, b and outcome, and weight, the lines are votes as in
-        `Preferences.from_votes`, and items are names even without `items`
+        no or 0). With the roles a, b and outcome, and where wanted weight and judge, the lines are
+        votes as in `Preferences.from_votes`, and items are names even without `items`. The outcome
+        may also be the name of a's or of b's column
     """
-    if columns is not None and {*VOTES} & columns.keys():
-        return _read_votes(path, items, columns)
+    if columns is not None and {*VOTE_ROLES} & columns.keys():
+        return read_vote_table(path, columns).preferences(items)
     table = _read(path, ("winner", "loser"), ("magnitude", "weight", "tie"), columns)
     numbers = None if items is None else _numbered(items, "items")
     winner, loser = (_rows(table, role, numbers, "items") for role in ("winner", "loser"))
@@ -86,19 +87,6 @@ def read_preferences(
     if n_items is None and items is not None:
         n_items = len(items)
     found = Preferences(winner, loser, n_items=n_items, tie=tie, **values)
-    if items is not None:
-        found.items = np.asarray(items)
-    return found
-
-
-def _read_votes(path: Readable, items: Names | None, columns: Mapping[str, str]) -> Preferences:
-    if absent := [role for role in VOTES if role not in columns]:
-        raise ValueError(f"columns must name {', '.join(VOTES)}; {absent[0]!r} is missing.")
-    table = _read(path, VOTES, ("weight",), columns)
-    weight = table.without_missing("weight") if "weight" in table.values else None
-    a, b, outcome = (table.text(role) for role in VOTES)
-    names = None if items is None else [str(item) for item in items]  # a file holds text
-    found = Preferences.from_votes(a, b, outcome, items=names, weight=weight)
     if items is not None:
         found.items = np.asarray(items)
     return found

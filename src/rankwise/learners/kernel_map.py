@@ -14,6 +14,7 @@ from rankwise.learners.ranker import BasisArguments
 from rankwise.model_selection.folds import read_splits
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
+from rankwise.spaces.space import Representation
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_index, check_items
 
@@ -57,6 +58,18 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
     def embedding_(self) -> np.ndarray:
         check_is_fitted(self)
         return self._map.embedding
+
+    @property
+    def representation(self) -> Representation:
+        """How items enter the map; multiply by `coefficients` to get their features."""
+        check_is_fitted(self)
+        return Representation(self._map.kernel, self.basis_index_, self._map.X_basis)
+
+    @property
+    def coefficients(self) -> np.ndarray:
+        """(|R|, d) the matrix T, or (n, d) for the linear kernel."""
+        T = self._map.basis_to_features
+        return np.asarray(self._map.X_basis.T @ T) if self._map.kernel.is_linear else T
 
     def transform(self, X) -> np.ndarray:
         """(n, d) features of new items: k(X, X_R) T."""

@@ -23,7 +23,7 @@ from rankwise.model_selection.choosing import (
 )
 from rankwise.model_selection.folds import Folds, Splits
 from rankwise.model_selection.scoring import highest_score, score_folds
-from rankwise.solvers.spectral import refuse_overflow
+from rankwise.solvers.rounding_errors import refuse_overflow
 from rankwise.spaces.kernels import Kernel
 from rankwise.validation import check_alphas, check_items
 

@@ -7,20 +7,34 @@ vote that was cast twice does not predict itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import KFold
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.holdout.protocol import Alphas, HeldOut
+from rankwise.holdout.protocol import Alphas
 from rankwise.metrics.ties import tied
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.supervision import ComparedItems
+from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_index
 
 SCHEMES_OF_PREFERENCES = ("auto", "leave-preference-out", "leave-item-out")
+
+
+class StatementHoldOuts(Protocol):
+    """Predictions for statements by models that were trained without them; HeldOut is one."""
+
+    supervision: Supervision
+
+    def without_statements(self, statements: np.ndarray, alphas: Alphas) -> np.ndarray: ...
+
+    def leave_preferences_out(self, alphas: Alphas) -> np.ndarray: ...
+
+    def leave_items_out(self, alphas: Alphas) -> np.ndarray: ...
 
 
 class PreferenceFolds:
@@ -119,7 +133,7 @@ class PreferenceFolds:
 
 
 def score_preferences(
-    held_out: HeldOut, folds: PreferenceFolds, alphas: Alphas
+    held_out: StatementHoldOuts, folds: PreferenceFolds, alphas: Alphas
 ) -> tuple[np.ndarray, np.ndarray]:
     """The weighted share of held-out statements in the right order, (a, 1), and influence values.
 
@@ -128,27 +142,40 @@ def score_preferences(
     same two items, or of one judge, are not independent.
     """
     assert isinstance(held_out.supervision, ComparedItems)
-    preferences, a = held_out.supervision.preferences, len(alphas)
+    judged = _held_out_differences(held_out, folds, alphas)
+    return share_of_statements(held_out.supervision.preferences, folds.units, judged, len(alphas))
+
+
+def share_of_statements(
+    preferences: Preferences,
+    units: Queries,
+    judged: Iterable[tuple[np.ndarray, np.ndarray]],
+    a: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The same from statements that were `judged`, with their (a, tested) f_winner − f_loser.
+
+    A statement may be judged several times, and then counts as often.
+    """
     right, counted = np.zeros((a, len(preferences))), np.zeros(len(preferences))
-    for statements, differences in _held_out_differences(held_out, folds, alphas):
+    for statements, differences in judged:
         right[:, statements] += _right(differences, preferences.tie[statements])
         counted[statements] += 1
     weight = preferences.weight * counted
     total = weight.sum()
     if not total > 0:
         raise UndefinedMetric("cross-validation tested no preference with a positive weight.")
-    codes, n = folds.units.codes, len(folds.units)
+    codes, n = units.codes, len(units)
     of_unit = np.bincount(codes, weight, minlength=n)
     hits = np.stack([np.bincount(codes, preferences.weight * row, minlength=n) for row in right])
     scores = hits.sum(axis=1) / total
-    judged = np.count_nonzero(of_unit)
-    scale = np.sqrt(judged / (judged - 1)) if judged > 1 else np.nan
+    judged_units = np.count_nonzero(of_unit)
+    scale = np.sqrt(judged_units / (judged_units - 1)) if judged_units > 1 else np.nan
     influence = (hits - scores[:, None] * of_unit) / total * scale
     return scores[:, None], influence[..., None]
 
 
 def _held_out_differences(
-    held_out: HeldOut, folds: PreferenceFolds, alphas: Alphas
+    held_out: StatementHoldOuts, folds: PreferenceFolds, alphas: Alphas
 ) -> Iterable[tuple[np.ndarray, np.ndarray]]:
     """Tested statements with (a, tested) held-out f_winner − f_loser, each statement once."""
     if folds.kind == "leave-preference-out":

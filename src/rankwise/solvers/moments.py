@@ -9,7 +9,7 @@ import scipy.linalg
 
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.solvers.spectral import refuse_overflow
+from rankwise.solvers.rounding_errors import refuse_overflow
 
 
 class CentredMoments:

@@ -29,6 +29,7 @@ from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.resolvent import Resolvent
+from rankwise.solvers.rounding_errors import EPS, blur_of, is_noise, refuse_overflow
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.validation import refuse_non_finite
@@ -36,9 +37,10 @@ from rankwise.validation import refuse_non_finite
 Rows = np.ndarray | slice
 SMALL = 256
 """Matrices up to this size are decomposed on one core."""
-EPS = float(np.finfo(float).eps)
 GAP = 100.0
 """A rank is certain if no eigenvalue lies between the rounding errors and GAP times these."""
+REFINEMENTS = 2
+"""Steps of refinement for a small λ; the first gains most, the second what it left."""
 UNDECIDED = 0.01
 """Scores are refused if the last digits of the kernel change them by more than this share."""
 
@@ -152,6 +154,12 @@ class Spectrum(ABC):
         D = 1.0 / (self.eigenvalues[None, :] + np.asarray(alphas)[:, None])
         return D[:, :, None] * self.moments[None]
 
+    def solution(self, alpha: float, resolvent: Resolvent) -> np.ndarray:
+        """D c (r, k) for one alpha, under the constraints of the resolvent."""
+        if resolvent.normals is None:
+            return self.solutions([alpha])[0]
+        return resolvent.solve(self.moments)
+
     def path(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """Coefficients for every alpha, (a, d, k), at the price of one matrix product."""
         return self.expand(self.solutions(alphas).swapaxes(0, 1), alphas).swapaxes(0, 1)
@@ -206,7 +214,7 @@ class PrimalSpectrum(Spectrum):
     def _decompose(self, G: np.ndarray, moments: np.ndarray) -> None:
         refuse_overflow(G, moments)
         eigenvalues, self.V = _eigh(G)
-        self.noise = _is_noise(eigenvalues, G.shape[0])
+        self.noise = is_noise(eigenvalues, G.shape[0])
         self.eigenvalues = np.where(self.noise, 0.0, eigenvalues)
         self.moments = np.where(self.noise[:, None], 0.0, self.V.T @ moments)
         self.gram = (G, moments)
@@ -256,6 +264,9 @@ class DualSpectrum(Spectrum):
     Otherwise eigenvalues decrease steadily into the rounding errors (smooth kernels), and all
     directions count. A λ below `blur_of(Λmax)` is refused if the last digits of K decide about the
     scores.
+
+    For a λ below `rounding()` the solutions are refined with the residuals of K itself, so that
+    their errors are those of the entries of K, and not those of its largest eigenvalue.
     """
 
     cancels = False
@@ -280,8 +291,8 @@ class DualSpectrum(Spectrum):
         if centre is not None:
             eigenvalues, U = eigenvalues[:-1], U[:, :-1]
         self.U = U
-        noise = _is_noise(eigenvalues, 8)
-        has_gap = bool((noise == _is_noise(eigenvalues, 8 * GAP)).all())
+        noise = is_noise(eigenvalues, 8)
+        has_gap = bool((noise == is_noise(eigenvalues, 8 * GAP)).all())
         self.noise = noise & (has_gap and self._is_null(noise, eigenvalues))
         self.eigenvalues = np.where(self.noise, 0.0, np.maximum(eigenvalues, 0.0))
         self.moments = self.U.T @ self.beta
@@ -303,6 +314,23 @@ class DualSpectrum(Spectrum):
     @property
     def B(self) -> np.ndarray:
         return self.U
+
+    def solutions(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
+        solutions = super().solutions(alphas)
+        if not self.noise.any():
+            for i, alpha in enumerate(alphas):
+                if alpha < self.rounding():
+                    solutions[i] = self._refined(solutions[i], alpha)
+        return solutions
+
+    def _refined(self, solution: np.ndarray, alpha: float) -> np.ndarray:
+        """Fixed-precision refinement of (RᵀKR + λI) z = β with z = U · solution, O(m² k)."""
+        laplacian, D = self.quadratic.laplacian, 1.0 / (self.eigenvalues + alpha)[:, None]
+        for _ in range(REFINEMENTS):
+            z = self.U @ solution
+            residual = self.beta - laplacian.factor_t(self.K @ laplacian.factor(z)) - alpha * z
+            solution = solution + D * (self.U.T @ residual)
+        return solution
 
     @cached_property
     def P(self) -> np.ndarray:
@@ -367,23 +395,3 @@ def _eigh(G: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.linalg.eigh(G)
     with one_blas_thread():
         return np.linalg.eigh(G)
-
-
-def _is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
-    """Eigenvalues that may be rounding errors alone: below tolerance · eps of the largest."""
-    largest = eigenvalues[-1] if len(eigenvalues) else 0.0
-    return eigenvalues <= tolerance * EPS * max(largest, 0.0)
-
-
-def blur_of(largest: float) -> float:
-    """The λ below which rounding errors of a kernel matrix may change predictions by 1e-6."""
-    return 1e6 * EPS * largest
-
-
-def refuse_overflow(*matrices: np.ndarray) -> None:
-    """Finite input can still overflow when it is squared."""
-    if not all(np.isfinite(matrix).all() for matrix in matrices):
-        raise ValueError(
-            "X, y or sample_weight is so large that its squares overflow: scale it down, for "
-            "example with sklearn.preprocessing.StandardScaler."
-        )

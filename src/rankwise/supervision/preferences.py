@@ -42,6 +42,8 @@ class Preferences:
     Attributes
     ----------
     items : names of the items in the order of their numbers, or None; `from_votes` sets it
+    judge : (l,) who made each statement, or None; `from_votes` sets it. Pass it as `groups` to keep
+        the statements of one judge in one fold, and to count judges in place of pairs of items
     n_ties, n_contradictions, n_repetitions, n_components, never_compared : what is said about whom
 
     `preferences[statements]` (a slice, a mask or an array of positions) holds some of the
@@ -49,6 +51,7 @@ class Preferences:
     """
 
     items: np.ndarray | None = None
+    judge: np.ndarray | None = None
 
     def __init__(
         self,
@@ -111,6 +114,7 @@ class Preferences:
         outcome: ArrayLike,
         items: ArrayLike | None = None,
         weight: Values | None = None,
+        judge: ArrayLike | None = None,
     ) -> Preferences:
         """Votes between named items, one per row, as preferences with `items`; O(l log l).
 
@@ -124,10 +128,14 @@ class Preferences:
             sorted: numbers, then text, then everything else by type and text. An item that no vote
             is about is listed in `never_compared`
         weight : (l,) how much each vote counts
+        judge : (l,) who cast each vote, of any type
         """
         votes = read_votes(a, b, outcome, items)
         found = cls(votes.winner, votes.loser, None, weight, len(votes.items), votes.tie)
         found.items = votes.items
+        if judge is not None:
+            by_judge = Queries.from_labels(judge, len(found), "judge", "row")
+            found.judge = by_judge.labels[by_judge.codes]
         return found
 
     def __len__(self) -> int:
@@ -140,6 +148,9 @@ class Preferences:
             _counted(self.n_ties, "tie"),
             _counted(self.n_components, "component"),
         ]
+        if self.judge is not None:
+            judges = len(Queries.from_labels(self.judge, len(self)))
+            parts.append(_counted(judges, "judge"))
         if self.n_contradictions:
             parts.append(_counted(self.n_contradictions, "contradicted pair"))
         if self.n_repetitions:
@@ -242,7 +253,15 @@ class Preferences:
         found = Preferences(winner, loser, *values, n_items, self.tie[chosen])
         if items is not None:
             found.items = items
+        if self.judge is not None:
+            found.judge = self.judge[chosen]
         return found
+
+    def exchanged(self, statements: np.ndarray) -> Preferences:
+        """The same with winner and loser exchanged where the mask `statements` is true."""
+        winner = np.where(statements, self.loser, self.winner)
+        loser = np.where(statements, self.winner, self.loser)
+        return self._like(winner, loser, np.arange(len(self)), self.n_items, self.items)
 
     def with_halved_ties(self) -> Preferences:
         """The same without ties: each is half a win for either item."""

@@ -17,6 +17,14 @@ NOTHING = -1
 """Stands for a word that is no outcome, and for a text that is the name of no item."""
 
 
+class VoteError(ValueError):
+    """A vote that cannot be read: its `row`, the `argument` at fault, and the `reason`."""
+
+    def __init__(self, argument: str, row: int, reason: str):
+        self.argument, self.row, self.reason = argument, row, reason
+        super().__init__(f"{argument} at row {row}: {reason}")
+
+
 class Votes(NamedTuple):
     """Item numbers of each vote, whether it is a tie, and the names of the items."""
 
@@ -43,9 +51,8 @@ def read_votes(
     first, second = (_numbers(side, number, column) for column, side in columns.items())
     if (first == second).any():
         row = int(np.argmax(first == second))
-        raise ValueError(
-            f"row {row} compares item {names[first[row]]!s} with itself: leave the row out."
-        )
+        reason = f"item {names[first[row]]!s} is compared with itself: leave the row out."
+        raise VoteError("b", row, reason)
     result = _results(first, second, said, number)
     winner, loser = np.where(result == 1, (second, first), (first, second))
     return Votes(winner, loser, result == 2, names)
@@ -103,10 +110,8 @@ def _numbers(side: Queries, number: dict[Any, int], column: str) -> np.ndarray:
     if unknown.any():
         row = int(np.argmax(unknown))
         name = _plain(side)[side.codes[row]]
-        raise ValueError(
-            f"{column} at row {row} is {name!r}, which is not among items (the number 3 and the "
-            "text '3' are different names)."
-        )
+        different = " (the number 3 and the text '3' are different names)"
+        raise VoteError(column, row, f"{name!r} is not among items{different}.")
     return numbers
 
 
@@ -129,16 +134,20 @@ def _results(
     unknown = (word == NOTHING) & (name == NOTHING)
     if unknown.any():
         row = int(np.argmax(unknown))
-        raise ValueError(
-            f"outcome at row {row} is {str(labels[said.codes[row]])!r}: it must be 1, 'a' or "
+        raise VoteError(
+            "outcome",
+            row,
+            f"{str(labels[said.codes[row]])[:80]!r} is no outcome; it must be 1, 'a' or "
             f"{names[first[row]]!s} if a won, 0, 'b' or {names[second[row]]!s} if b won, or 0.5 or "
-            "'tie'."
+            "'tie'.",
         )
     unclear = (word != NOTHING) & (name != NOTHING) & (word != name)
     if unclear.any():
         row = int(np.argmax(unclear))
-        raise ValueError(
-            f"outcome at row {row} is {str(labels[said.codes[row]])!r}, which is also the name of "
-            "an item of that vote: give the items other names, or name the winner in every row."
+        raise VoteError(
+            "outcome",
+            row,
+            f"{str(labels[said.codes[row]])[:80]!r} is also the name of an item of that vote: give "
+            "the items other names, or name the winner in every row.",
         )
     return np.where(word != NOTHING, word, name)

@@ -1,0 +1,110 @@
+"""Steps of every kind of model, and models that are none."""
+
+import numpy as np
+import pytest
+from sklearn.impute import SimpleImputer
+from sklearn.kernel_approximation import Nystroem
+from sklearn.model_selection import GridSearchCV
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import (
+    FunctionTransformer,
+    MinMaxScaler,
+    PolynomialFeatures,
+    RobustScaler,
+    StandardScaler,
+)
+
+import rankwise as rw
+from rankwise.exports.model_steps import checked_steps
+from rankwise.learners.item_scaler import ItemScaler
+from rankwise.workflow.trained_model import TrainedModel
+from tests.model_zoo import X_NEW, X, models, y
+
+ZOO = models()
+
+
+@pytest.mark.parametrize("name", ZOO)
+def test_every_model_of_the_zoo_is_exported_or_refused_with_a_reason(name):
+    model, (X_new, *_) = ZOO[name]
+    reasons = {"conditional": "pairs of objects", "gram": "precomputed", "kernel map": "no scores"}
+    reason = next((text for word, text in reasons.items() if word in name), None)
+    if reason is None and name != "pipeline map":
+        features = "abcd" if name == "trained" else None
+        function = checked_steps(model, features and list(features))
+        dense = X_new.toarray() if hasattr(X_new, "toarray") else X_new
+        scores = function.scores(dense).reshape(np.shape(model.predict(X_new)))
+        assert np.allclose(scores, model.predict(X_new), rtol=1e-9, atol=1e-12)
+    elif reason is not None and name != "pipeline map":
+        with pytest.raises(ValueError, match=reason):
+            checked_steps(model)
+
+
+PIPELINES = {
+    "imputer": (SimpleImputer(), StandardScaler()),
+    "scaled twice": (RobustScaler(), MinMaxScaler((-3, 2)), StandardScaler(with_mean=False)),
+    "polynomial": (StandardScaler(), PolynomialFeatures(3)),
+    "nystroem": (StandardScaler(), Nystroem(n_components=12, random_state=0)),
+    "nystroem chi2": (MinMaxScaler((5, 6)), Nystroem("chi2", n_components=12, random_state=0)),
+    "map": (rw.KernelMap("poly", basis=9, random_state=0),),
+    "linear map": (rw.KernelMap("linear", basis=9, random_state=0),),
+    "map of a map": (rw.KernelMap(basis=9, random_state=0), StandardScaler(), rw.KernelMap()),
+    "our scaler": (ItemScaler("standard", missing="median"),),
+}
+
+
+@pytest.mark.parametrize("name", PIPELINES)
+def test_pipelines(name):
+    model = make_pipeline(*PIPELINES[name], rw.RankRLS()).fit(X, y)
+    scores = checked_steps(model).scores(X_NEW)[:, 0]
+    assert np.allclose(scores, model.predict(X_NEW), rtol=1e-8)
+
+
+def test_searches_are_their_best_model():
+    search = GridSearchCV(make_pipeline(StandardScaler(), rw.RankRLS()), {"rankrls__alpha": [1, 2]})
+    search.fit(X, y)
+    assert checked_steps(search).learner == "RankRLS"
+
+
+@pytest.mark.parametrize(
+    ("model", "reason"),
+    [
+        (rw.RankRLS(kernel=lambda a, b: a @ b.T), "code of your own"),
+        (make_pipeline(FunctionTransformer(np.abs), rw.RankRLS()), "FunctionTransformer"),
+        (make_pipeline(SimpleImputer(add_indicator=True), rw.RankRLS()), "add_indicator"),
+    ],
+)
+def test_refused(model, reason):
+    with pytest.raises(ValueError, match=reason):
+        checked_steps(model.fit(X, y))
+
+
+def test_scaling_by_query_is_refused_with_the_way_out():
+    qid = np.repeat([1, 2, 3], 10)
+    scaler = ItemScaler("query").fit(X, qid=qid)
+    model = TrainedModel(rw.RankRLS().fit(scaler.transform(X, qid), y, qid=qid), scaler, {})
+    with pytest.raises(ValueError, match=r"within the query.*rankwise serve"):
+        checked_steps(model)
+
+
+def test_a_learner_with_other_predictions_is_refused():
+    class Shifted(rw.RankRLS):
+        def predict(self, X):
+            return super().predict(X) + X[:, 0] ** 2
+
+    with pytest.raises(ValueError, match="not a sum over its coefficients"):
+        checked_steps(Shifted().fit(X, y))
+
+
+def test_names_come_from_the_caller_the_record_or_the_frame():
+    pandas = pytest.importorskip("pandas")
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    model = rw.RankRLS().fit(frame, y)
+    assert checked_steps(model).features == ["a", "b", "c", "d"]
+    assert checked_steps(model, ["e", "f", "g", "h"]).features == ["e", "f", "g", "h"]
+    nameless = checked_steps(rw.RankRLS().fit(X, y))
+    assert nameless.features[0] == "feature 1" and not nameless.named
+    trained = TrainedModel(rw.RankRLS().fit(X, y), None, {"features": ["p", "q", "r", "s"]})
+    assert checked_steps(trained).named
+    for names, reason in (["a"], "1 names for 4"), (["a", "a", "b", "c"], "two features"):
+        with pytest.raises(ValueError, match=reason):
+            checked_steps(model, names)
