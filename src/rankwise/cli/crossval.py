@@ -112,7 +112,13 @@ def crossval(
         from rankwise.report import Candidate, build_crossval_page
 
         candidates = [
-            Candidate(name, path, outer and outer.judgement, spent, outer and outer.verdict)
+            Candidate(
+                name,
+                path,
+                outer.judgement if outer else None,
+                spent,
+                outer.verdict if outer else None,
+            )
             for (name, path, outer), spent in zip(rows, seconds)
         ]
         command = words_of_the_command(ctx)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 import numpy as np
 
@@ -10,6 +12,9 @@ from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 from rankwise.cli.verdicts import verdict_lines
 from rankwise.io.plain_text import plain
+
+if TYPE_CHECKING:
+    from rankwise.workflow.judging import Judgement
 
 FLATTERED = (
     "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
@@ -97,8 +102,13 @@ def evaluate(
     console.print(shown)
     for line in verdict_lines(found):
         console.print(plain(line), soft_wrap=True)
-    if not per_query:
-        return
+    if per_query:
+        _print_queries(judgement)
+
+
+def _print_queries(judgement: Judgement) -> None:
+    """Every query with its measures, worst first."""
+    console = stdout()
     console.print()
     titles = [measure.name for measure in judgement.measures]
     shown = table("query", "items", *titles, right=tuple(range(1, 2 + len(titles))))
