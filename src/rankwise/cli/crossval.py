@@ -17,7 +17,7 @@ from rankwise.cli.recipe_options import (
 )
 from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
 from rankwise.io.plain_text import plain
-from rankwise.workflow.recipe import LEARNERS
+from rankwise.workflow.recipe import LEARNERS, SELECTING
 from rankwise.workflow.recipe_choice import label_of
 
 if TYPE_CHECKING:
@@ -92,7 +92,9 @@ def crossval(
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
-    recipes = taken_recipes(options, learners or DEFAULT, given_options(ctx))
+    given = given_options(ctx)
+    default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
+    recipes = taken_recipes(options, learners or default, given)
     if page is not None:
         check_writable(page)
     with working("reading"):

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, Recipe
+from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, Recipe
 from rankwise.workflow.recipe_choice import recipes_of
 
 
@@ -102,6 +102,11 @@ recipe_options = stacked(
         "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
         type=BASIS,
     ),
+    recipe_option(
+        "--select",
+        "Use only this many features, added one by one by their held-out error (greedy-rank-rls).",
+        type=click.IntRange(1),
+    ),
     recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
     recipe_option(
         "--missing",
@@ -135,6 +140,8 @@ def taken_recipes(
     values = {key: options.pop(key) for key in list(options) if key in fields}
     if values.get("basis") == "all":
         values["basis"] = None
+    if values.get("select") is not None and learners == ("rank-rls",):
+        learners = (SELECTING,)
     recipes = recipes_of(learners, values)
     if len(learners) == 1:
         recipes[0].refuse_unused(given)

@@ -190,7 +190,7 @@ def summary(model: TrainedModel) -> str:
     found = "".join(f", {name} {value:.4g}" for name, value in record["found"].items())
     name, seconds = f"{record['recipe']['learner']}{found}", f"{record['seconds']:.1f} s"
     if path is None:
-        return "\n".join([f"{name}: trained in {seconds}.", *nested, *verdict])
+        return "\n".join([f"{name}: trained in {seconds}.", *_selected(model), *nested, *verdict])
     score, _ = path.at_chosen
     tried = record.get("tried", ())
     lines = [f"Tried {one['recipe']}, {one['chosen']}: {one['score']:.4f}." for one in tried]
@@ -201,4 +201,17 @@ def summary(model: TrainedModel) -> str:
     ]
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")
-    return "\n".join([*lines, *nested, *verdict])
+    return "\n".join([*lines, *_selected(model), *nested, *verdict])
+
+
+def _selected(model: TrainedModel) -> list[str]:
+    """The features of a selection, the first of them by name."""
+    chosen = getattr(model.ranker, "selected_", None)
+    if chosen is None:
+        return []
+    names = [model.training["features"][j] for j in chosen]
+    rest = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return [
+        f"Selected {len(names)} of {model.ranker.n_features_in_} features: "
+        f"{', '.join(names[:10])}{rest}."
+    ]
