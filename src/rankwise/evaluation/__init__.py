@@ -5,6 +5,7 @@ from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -20,6 +21,7 @@ __all__ = [
     "Curve",
     "Difference",
     "NestedScore",
+    "Suspects",
     "Tournament",
     "compare",
     "confidence_interval",
@@ -30,5 +32,6 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "suspects",
     "tournament",
 ]
