@@ -30,6 +30,7 @@ RELATION = rng.normal(size=(30, 30))
 EDGES = np.argwhere(rng.uniform(size=(30, 30)) < 0.4)
 BY_QUERY = {"qid": qid}
 PREFERENCES = rw.Preferences.from_scores(y, qid)
+VOTES = rw.Preferences.from_votes(list("abcab"), list("bcacc"), ["a", "tie", "b", "a", "a"])
 
 
 def _fit(model, *data, **options):
@@ -76,6 +77,15 @@ def models() -> dict:
                 **BY_QUERY,
             ),
             plain,
+        ),
+        "rank_logistic": (_fit(rw.RankLogistic(), X, preferences=PREFERENCES), plain),
+        "rank_logistic kernel": (
+            _fit(rw.RankLogistic(**rbf, item_effect=0.5), X, preferences=PREFERENCES),
+            plain,
+        ),
+        "rank_logistic without features": (
+            _fit(rw.RankLogistic(), None, preferences=VOTES),
+            (None,),
         ),
         "rank_svm": (_fit(rw.RankSVM(0.1, warm_start=True), X, Y, **BY_QUERY), plain),
         "rank_svm rbf": (_fit(rw.RankSVM(0.1, **rbf, loss="squared_hinge"), X, y), plain),

@@ -18,6 +18,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.RankRLS",
             "rankwise.RankRLSCV",
             "rankwise.RLS",
+            "rankwise.RankLogistic",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",

@@ -50,6 +50,10 @@ class GridWarning(EstimateWarning):
     """The best candidate of a given grid lies at its end, so a better one may lie beyond."""
 
 
+class PreferenceWarning(UserWarning):
+    """Statements that leave open what is asked: nothing connects some items, or some never lose."""
+
+
 class SplitQuery(ValueError):
     """A query whose items lie in several partitions, where only pairs within one are seen."""
 

@@ -14,7 +14,7 @@ NAMES = [
     *("x[/b]", "[link=http://evil.example]y[/link]", "[red]", ":smile:", "a\\[b", "[", "[/"),
     *("\x1b[31mred", "\x1b]0;title\x07", "\x9b31m", "back\x08\x08", "nul\x7f", "bell\x07"),
     *("two\nlines", "tab\tbed", "carriage\rreturn", "\u2028line", "\u202egnp.exe", "\u2066in"),
-    *("", " ", "z" * 5000, "日本 ünï 👩\u200d👧", "<script>alert(1)</script>", "\"'&<>", "%s{0}"),
+    *("", " .", "z" * 5000, "日本 ünï 👩\u200d👧", "<script>alert(1)</script>", "\"'&<>", "%s{0}"),
 ]
 FEATURES = ["[/b]", "\x1b[2J", "<img src=x onerror=alert(1)>"]
 STYLE = re.compile(r"\x1b\[([0-9;]*m|\?25[lh]|2K|1A)|\r")
@@ -108,6 +108,15 @@ def test_report(folder, tmp_path):
     page = out.read_text()
     assert_harmless(page)
     assert "<script" not in page and "<img" not in page
+
+
+def test_page_of_crossval(folder, tmp_path):
+    out = tmp_path / "cv\x1b<b>.html"
+    words = (folder / "da\nta.csv", "--learner", "rank-rls", "--nested", "2")
+    call("crossval", *words, "--html", out)
+    page = out.read_text()
+    assert_harmless(page)
+    assert "<script" not in page and "<img" not in page and "<b>" not in page
 
 
 def test_demo(tmp_path, terminal):

@@ -102,7 +102,8 @@ def test_models_and_data_go_through_pipes(folder):
 
 
 def test_results_are_plain_where_no_terminal_is(folder):
-    command = [*COMMAND, "evaluate", "model.rw", "train.csv"]
+    write_csv(folder / "test.csv", seed=1)
+    command = [*COMMAND, "evaluate", "model.rw", "test.csv"]
     found = subprocess.run(command, cwd=folder, capture_output=True)
     assert b"\x1b" not in found.stdout + found.stderr
     assert found.stderr == b""

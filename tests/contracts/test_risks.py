@@ -5,6 +5,7 @@ import pytest
 
 from rankwise import Preferences
 from rankwise.losses.epsilon_insensitive import residual_risk
+from rankwise.losses.logistic import TIES, logistic_risk
 from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks
 from rankwise.losses.query_weights import QUERY_WEIGHTS
 from tests.problems import compared, scored
@@ -14,6 +15,13 @@ M = 20
 Y = RNG.integers(0, 5, M).astype(float)
 QID = RNG.integers(0, 3, M)
 WEIGHT = RNG.uniform(0.5, 2.0, M)
+SHOWN = RNG.integers(0, M, (2, 60))
+VOTES = Preferences.from_votes(
+    [f"i{i:02d}" for i in SHOWN[0]],
+    [f"i{(i + 1 + j % (M - 1)) % M:02d}" for i, j in SHOWN.T],
+    RNG.choice(["a", "b", "tie"], 60),
+    [f"i{i:02d}" for i in range(M)],
+)
 
 
 def members():
@@ -33,6 +41,10 @@ def members():
         for epsilon in (0.0, 0.3):
             risk = residual_risk(Y, told.queries, WEIGHT, epsilon, power)
             yield f"residuals, power {power}, epsilon {epsilon}", risk
+    for ties in TIES:
+        for order in (False, True):
+            risk = logistic_risk(compared(VOTES, M, None, WEIGHT), ties, order)
+            yield f"logistic, ties {ties}, order effect {order}", risk
 
 
 MEMBERS = dict(members())
@@ -79,6 +91,18 @@ class TestEveryRisk:
             pytest.skip("this risk does not tell its diagonal")
         expected = [evaluation.curvature(unit)[i] for i, unit in enumerate(np.eye(M))]
         np.testing.assert_allclose(evaluation.diagonal(), expected, atol=1e-12)
+
+    def test_matrix_is_the_curvature(self, name):
+        evaluation = MEMBERS[name].at(RNG.normal(size=M))
+        assert (evaluation.matrix is not None) == ("curvature matrix" in MEMBERS[name].offers)
+        if evaluation.matrix is None:
+            pytest.skip("this risk has no matrix")
+        laplacian, low_rank = evaluation.matrix()
+        whole = laplacian.toarray()
+        if low_rank is not None:
+            whole = whole - low_rank @ low_rank.T
+        expected = np.array([evaluation.curvature(unit) for unit in np.eye(M)])
+        np.testing.assert_allclose(whole, expected, atol=1e-12)
 
 
 @pytest.mark.parametrize("weight", [None, WEIGHT])

@@ -5,13 +5,16 @@ import pytest
 from numpy.testing import assert_allclose
 from scipy.optimize import minimize
 
+from rankwise import Preferences
 from rankwise.exceptions import MissingRequirement
 from rankwise.losses.epsilon_insensitive import residual_risk
+from rankwise.losses.logistic import logistic_risk
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.cholesky import CholeskySolver
 from rankwise.solvers.complete_graph import CompleteGraphSolver, mirror
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.exact_newton import ExactNewtonSolver
 from rankwise.solvers.incomplete_graph import EdgeSolver, Limits
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
@@ -22,7 +25,7 @@ from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.space import Features, Gram
 from rankwise.supervision.relation import RelationTask, check_labels
 from tests import reference_conditional
-from tests.problems import scored
+from tests.problems import compared, scored
 
 RNG = np.random.default_rng(3)
 X = RNG.normal(size=(30, 4))
@@ -117,6 +120,8 @@ def relation_members() -> dict[str, tuple]:
 
 squared_hinge, hinge = (hinge_risks(loss, TOLD)[0] for loss in ("squared_hinge", "hinge"))
 residuals = residual_risk(TOLD.Y[:, 0], TOLD.queries, TOLD.weight, 0.0, 2)
+PAIRS = Preferences(*RNG.permuted(np.tile(np.arange(30), (40, 1)), axis=1)[:, :2].T, n_items=30)
+logistic = logistic_risk(compared(PAIRS, 30))
 # name: the solver, what it minimises besides alpha‖w‖², from its w to weights, and its limits
 MEMBERS = {
     "bundle": (lambda: BundleSolver(X, hinge), risk_value(hinge), same, {"tol": 1e-7}),
@@ -129,6 +134,12 @@ MEMBERS = {
     "newton": (
         lambda: NewtonSolver(X, squared_hinge),
         risk_value(squared_hinge),
+        same,
+        {"tol": 1e-9},
+    ),
+    "exact newton": (
+        lambda: ExactNewtonSolver(X, logistic),
+        risk_value(logistic),
         same,
         {"tol": 1e-9},
     ),
@@ -217,7 +228,7 @@ class TestEverySolver:
         make, _, to_weights, limits = MEMBERS[name]
         solver = make()
         first = solver.solve(10 * alpha, **limits)
-        iterates = isinstance(solver, BundleSolver | NewtonSolver | EdgeSolver)
+        iterates = isinstance(solver, BundleSolver | NewtonSolver | ExactNewtonSolver | EdgeSolver)
         start = first.w if iterates else None
         again = weights(solver, solver.solve(alpha, start=start, **limits), to_weights)
         new = make()
@@ -230,6 +241,7 @@ class TestEverySolver:
     ("make", "missing"),
     [
         (lambda: NewtonSolver(X, hinge), "curvature"),
+        (lambda: ExactNewtonSolver(X, hinge), "curvature matrix"),
         (lambda: BundleSolver(X, object()), "gradient"),
         (lambda: SpectralSolver(Features(X), hinge), "quadratic"),
         (lambda: CholeskySolver(Features(X), hinge), "quadratic"),

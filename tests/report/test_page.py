@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from rankwise.report import build_report
+from rankwise.report.sections import readable_time
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.training import train
@@ -139,3 +140,27 @@ def test_a_browser_shows_it_without_errors(page, tmp_path, width):
     seen = json.loads(re.search(r"<title>(\{.*?\})</title>", found.stdout).group(1))
     assert seen["charts"] == 5 and seen["smallest"] > 50
     assert seen["wide"] <= seen["inner"] and seen["requests"] == 0
+
+
+def test_measures_explain_themselves():
+    real = items(y=made_items()[0][:, 0] - 3, qid=None)
+    page = build_report(train(Recipe(alpha=1.0), real), real)
+    assert "Not judged: give --relevant" in page and "mean average precision" in page
+    assert "<h2>Pairs right</h2>" in page and ">–<" not in page
+    two = items(y=(made_items()[1] > 0) * 1.0)
+    page = build_report(train(Recipe(alpha=1.0), two), two)
+    assert "<h2>AUC, mean over queries</h2>" in page
+    page = build_report(train(Recipe(alpha=1.0), two), items(y=two.y, qid=None, source="other"))
+    assert "<h2>AUC</h2>" in page and "<h2>ROC curve</h2>" in page
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("2026-11-18T06:05:59+00:00", "18 November 2026, 06:05 UTC"),
+        ("2026-01-01T23:00:00", "1 January 2026, 23:00"),
+        ("once", "once"),
+    ],
+)
+def test_dates_can_be_read(text, shown):
+    assert readable_time(text) == shown

@@ -82,6 +82,6 @@ def test_every_template_is_packaged():
     declared = (Path(__file__).parents[2] / "pyproject.toml").read_text()
     assert '"report/templates/*"' in declared
     folder = files("rankwise.report") / "templates"
-    for name in ("base.html", "parts.html", "report.html", "style.css"):
+    for name in ("base.html", "parts.html", "report.html", "crossval.html", "style.css"):
         assert (folder / name).is_file()
         environment().get_template(name)

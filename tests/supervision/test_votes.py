@@ -242,3 +242,13 @@ def test_exchanged_statements():
     votes = Preferences.from_votes(["x", "y"], ["y", "z"], [1, 0], weight=[2, 3])
     turned = votes.exchanged(np.array([True, False]))
     assert as_text(turned) == ["y>x", "z>y"] and turned.weight.tolist() == [2, 3]
+
+
+def test_votes_remember_which_item_was_shown_first():
+    P = Preferences.from_votes(["x", "y", "x"], ["y", "x", "z"], ["a", "a", "tie"])
+    assert P.winner_first.tolist() == [True, True, True]
+    turned = P.exchanged(np.array([True, False, False]))
+    assert turned.winner_first.tolist() == [False, True, True]
+    assert P[[1, 0]].winner_first.tolist() == [True, True]
+    assert Preferences.from_votes(["x"], ["y"], ["b"]).winner_first.tolist() == [False]
+    assert Preferences([0], [1])[:].winner_first is None

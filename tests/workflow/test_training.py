@@ -32,6 +32,7 @@ def test_the_record_holds_the_declared_fields_in_their_order():
     of_items = train(Recipe(kernel="rbf"), Items(X, y.astype(float), qid)).record
     declared = list(TrainingRecord.__annotations__)
     assert list(of_items) == declared[:9]
+    assert len(of_items["trained"].pop("fingerprint")) == 64
     assert of_items["trained"] == {
         "source": "data",
         "summary": "96 items, 3 features, 12 queries, scores 0, 1, 2",
@@ -45,5 +46,6 @@ def test_the_record_holds_the_declared_fields_in_their_order():
     relation = Relation(nodes, None, edges, X[:, 0][edges[:, 0]] * X[:, 1][edges[:, 1]])
     of_relation = train(Recipe(learner="conditional", alpha=1.0), relation).record
     assert list(of_relation) == declared[:11]
+    assert len(of_relation["trained"].pop("fingerprint")) == 64
     assert of_relation["trained"] == {"source": "data", "summary": "36 edges, 6 nodes", "items": 36}
     assert of_relation["path"] is None and of_relation["support"] is None

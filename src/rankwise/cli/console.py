@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import time
 import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -50,13 +51,21 @@ def say_json(record: Any) -> None:
     click.echo(json.dumps(record, indent=2))
 
 
+PATIENCE = 10.0
+"""Seconds between two lines about progress, where no terminal shows a spinner."""
+
+
 @contextmanager
-def working(what: str) -> Iterator[Callable[[str], None] | None]:
+def working(what: str, quiet: bool = False) -> Iterator[Callable[[str], None] | None]:
     """On a terminal, show a spinner with the elapsed time; print each warning as one line.
 
-    Yields a function that changes the text beside the spinner, or None without a terminal.
+    The loops inside tell how far they are: beside the spinner, or else as a line every ten seconds
+    unless `quiet`. Yields a function that changes the text beside the spinner, or None without a
+    terminal.
     """
     from rich.console import Console
+
+    from rankwise.numerics.progress import progress_told_to
 
     console = Console(stderr=True)
     with warnings.catch_warnings(record=True) as caught:
@@ -70,12 +79,33 @@ def working(what: str) -> Iterator[Callable[[str], None] | None]:
                 columns = (SpinnerColumn(), description, TimeElapsedColumn())
                 with Progress(*columns, console=console, transient=True) as progress:
                     task = progress.add_task(one_line(what), total=None)
-                    yield lambda text: progress.update(task, description=one_line(text))
+
+                    def show(text: str) -> None:
+                        progress.update(task, description=one_line(text))
+
+                    with progress_told_to(lambda words: show(f"{what}: {words}")):
+                        yield show
             else:
-                yield None
+                with progress_told_to(_lines_about(what, quiet)):
+                    yield None
         finally:
             for message in dict.fromkeys(str(warning.message) for warning in caught):
                 say(f"Note: {message}")
+
+
+def _lines_about(what: str, quiet: bool) -> Callable[[str], None]:
+    """A listener that prints progress as a line, but not more often than a reader wants."""
+    started = time.monotonic()
+    last = started
+
+    def tell(words: str) -> None:
+        nonlocal last
+        now = time.monotonic()
+        if not quiet and now - last >= PATIENCE:
+            last = now
+            say(f"{what}: {words}, {now - started:.0f} s")
+
+    return tell
 
 
 def check_writable(path: str) -> None:

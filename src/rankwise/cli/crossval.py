@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli.console import say, say_json, stdout, table, working
+from rankwise.cli.console import check_writable, say, say_json, stdout, table, working, write_text
 from rankwise.cli.data_options import DataOptions, data_options
-from rankwise.cli.recipe_options import given_options, recipe_options, taken_recipes
+from rankwise.cli.recipe_options import (
+    given_options,
+    recipe_options,
+    taken_recipes,
+    words_of_the_command,
+)
 from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
 from rankwise.io.plain_text import plain
 from rankwise.workflow.recipe import LEARNERS
@@ -20,6 +26,8 @@ if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.nested_judging import NestedJudgement
     from rankwise.workflow.search import SearchPath
+
+    Rows = list[tuple[str, SearchPath | None, NestedJudgement | None]]
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
@@ -45,6 +53,7 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
 )
 @click.option("--path", "whole_path", is_flag=True, help="Print every candidate.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--html", "page", metavar="FILE", help="Also write the results as one HTML page.")
 @click.pass_context
 def crossval(
     ctx: click.Context,
@@ -54,6 +63,7 @@ def crossval(
     folds: int | None,
     whole_path: bool,
     as_json: bool,
+    page: str | None,
     **options: Any,
 ) -> None:
     """Cross-validate learners on DATA: what each one chooses, and how well it ranks unseen data.
@@ -65,6 +75,7 @@ def crossval(
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
       rankwise crossval search.csv --query q --baseline bm25 --kernel linear,rbf
+      rankwise crossval train.letor --nested 5 --html crossval.html
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
@@ -79,23 +90,48 @@ def crossval(
     if files.preferences and not learners:
         learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
     recipes = taken_recipes(options, learners or DEFAULT, given_options(ctx))
+    if page is not None:
+        check_writable(page)
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
     folds = outer_folds(folds, items)
-    rows: list[tuple[str, SearchPath | None, NestedJudgement | None]] = []
-    for recipe in recipes:
-        label = label_of(recipe, recipes)
-        with working(f"cross-validating {label}"):
+    rows: Rows = []
+    seconds: list[float] = []
+    for number, recipe in enumerate(recipes, 1):
+        started, label = time.perf_counter(), label_of(recipe, recipes)
+        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
+        with working(f"cross-validating {label}{of_all}"):
             model = train_model(recipe, items)
-        path = SearchPath.from_record(model.training["path"])
-        outer = None
+        path, outer = SearchPath.from_record(model.training["path"]), None
         if folds is not None:
-            seconds = model.record["seconds"]
-            outer = judged_by_nesting(label, [recipe], items, folds, seconds, quiet=as_json)
+            spent = model.record["seconds"]
+            outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet=as_json)
         rows.append((label, path, outer))
+        seconds.append(time.perf_counter() - started)
+    if page is not None:
+        from rankwise.report import Candidate, build_crossval_page
+
+        candidates = [
+            Candidate(
+                name,
+                path,
+                outer.judgement if outer else None,
+                spent,
+                outer.verdict if outer else None,
+            )
+            for (name, path, outer), spent in zip(rows, seconds)
+        ]
+        command = words_of_the_command(ctx)
+        write_text(page, build_crossval_page(candidates, items, folds=folds, command=command))
     if as_json:
         say_json({"data": items.describe(), "learners": [_record(*row) for row in rows]})
         return
+    _print_results(items, rows, folds, whole_path)
+    if page is not None and page != "-":
+        say(f"Wrote {page}.")
+
+
+def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:
     console = stdout()
     say(f"{items.source}: {items.describe()}.")
     shown = table("learner", "chosen", "held out", "95% interval", "judged by", right=(2,))

@@ -82,11 +82,14 @@ def demo(output: Path) -> None:
         for name, items in (("patients.csv", seen), ("unseen.csv", unseen)):
             write_text(str(output / name), _as_csv(items))
         unseen.source = str(output / "unseen.csv")
+        title = "Patients by disease progression"
         commands = [
             ["rankwise", "demo", "-o", str(output)],
-            ["rankwise", "report", str(output / "model.rw"), str(output / "unseen.csv")],
+            [
+                *("rankwise", "report", str(output / "model.rw"), str(output / "unseen.csv")),
+                *("--title", title, "-o", str(output / "report.html")),
+            ],
         ]
-        title = "Patients by disease progression"
         page = build_report(best, unseen, title=title, commands=commands)
         write_text(str(output / "report.html"), page)
     folder = plain(str(output))

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import click
 import numpy as np
 
-from rankwise.cli.console import Mistake, cells, say_json, stdout, table, working
+from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 from rankwise.cli.verdicts import verdict_lines
 from rankwise.io.plain_text import plain
+
+if TYPE_CHECKING:
+    from rankwise.workflow.judging import Judgement
+
+FLATTERED = (
+    "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
+    "other data, or use rankwise crossval."
+)
 
 
 @click.command()
@@ -20,15 +31,19 @@ from rankwise.io.plain_text import plain
     metavar="NAMES",
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
-@applies_model(judges=True)
+@run_options
+@applies_model(required=False, judges=True)
 def evaluate(
-    task: ModelAndData,
+    task: ModelAndData | None,
+    runs: RunOptions,
     per_query: bool,
     as_json: bool,
     relevant: float | None,
     scoring: str | None,
 ) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
+
+    With --run and --qrels in place of MODEL and DATA, judge run files as trec_eval does.
 
     \b
     Examples:
@@ -37,6 +52,7 @@ def evaluate(
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
       rankwise evaluate model.rw test.csv --baseline bm25
+      rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
@@ -44,6 +60,14 @@ def evaluate(
     it is. --baseline says whether the model is better than an existing ranking, by how much, how
     sure that is, and on which queries it is worse; a column that was named in training is known.
     """
+    if runs.paths or runs.qrels:
+        if task is not None:
+            raise Mistake("--run and --qrels take the place of MODEL and DATA: leave these out.")
+        evaluate_runs(runs, Wanted(scoring, relevant, per_query, as_json))
+        return
+    if task is None:
+        raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
+    from rankwise.evaluation import BaselineVerdict
     from rankwise.workflow.judging import MEASURED, judge
     from rankwise.workflow.verdict import against_baseline
 
@@ -56,9 +80,15 @@ def evaluate(
         names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
         judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
         model = task.model.training["recipe"]["learner"]
-        found = against_baseline(model, scores, items, scoring and names[0], relevant)
+        flattered = task.model.was_trained_on(items)
+        if flattered:
+            found = BaselineVerdict.from_record(task.model.training.get("baseline"))
+        else:
+            found = against_baseline(model, scores, items, scoring and names[0], relevant)
+    if flattered:
+        say(f"Note: {FLATTERED}")
     if as_json:
-        record = judgement.record()
+        record = {**judgement.record(), "on_training_data": flattered}
         if found is not None:
             record["baseline"] = found.record()
         if per_query:
@@ -72,8 +102,13 @@ def evaluate(
     console.print(shown)
     for line in verdict_lines(found):
         console.print(plain(line), soft_wrap=True)
-    if not per_query:
-        return
+    if per_query:
+        _print_queries(judgement)
+
+
+def _print_queries(judgement: Judgement) -> None:
+    """Every query with its measures, worst first."""
+    console = stdout()
     console.print()
     titles = [measure.name for measure in judgement.measures]
     shown = table("query", "items", *titles, right=tuple(range(1, 2 + len(titles))))

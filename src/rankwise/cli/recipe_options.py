@@ -141,3 +141,27 @@ def given_options(ctx: click.Context) -> set[str]:
     """The names of the options that were written on the command line."""
     source = click.core.ParameterSource.COMMANDLINE
     return {name for name in ctx.params if ctx.get_parameter_source(name) == source}
+
+
+def words_of_the_command(ctx: click.Context) -> list[str]:
+    """The command as it was given, with the arguments first and long names of the options."""
+    names = given_options(ctx)
+    given: list[Any] = [one for one in ctx.command.params if one.name in names]
+    arguments = [str(ctx.params[one.name]) for one in given if isinstance(one, click.Argument)]
+    options: list[str] = []
+    for option in (one for one in given if isinstance(one, click.Option)):
+        value = ctx.params[option.name]
+        for each in value if option.multiple else (value,):
+            text = ",".join(map(_exactly, each)) if isinstance(each, tuple) else str(each)
+            options += [option.opts[-1]] if option.is_flag else [option.opts[-1], text]
+    command = ["rankwise", str(ctx.info_name)]
+    if any(word.startswith("-") and word != "-" for word in arguments):
+        return [*command, *options, "--", *arguments]
+    return [*command, *arguments, *options]
+
+
+def _exactly(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
+    short = f"{value:g}"
+    return short if float(short) == value else repr(value)

@@ -6,6 +6,7 @@ import click
 
 from rankwise.cli.console import check_writable, say, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.recipe_options import words_of_the_command
 
 
 @click.command()
@@ -14,7 +15,9 @@ from rankwise.cli.model_files import ModelAndData, applies_model
 @click.option("--learning-curve", is_flag=True, help="Train on growing parts of DATA (slower).")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
 @applies_model(judges=True)
+@click.pass_context
 def report(
+    ctx: click.Context,
     task: ModelAndData,
     output: str,
     title: str | None,
@@ -41,10 +44,7 @@ def report(
     with working("writing the report"):
         items, scores = task.scored()
         past = task.model.training.get("command")
-        this = ["rankwise", "report", task.model_path, task.data_path, "-o", output]
-        this += ["--learning-curve"] if learning_curve else []
-        baseline = task.files.columns["baseline"]
-        this += ["--baseline", baseline] if baseline else []
+        this = words_of_the_command(ctx)
         page = build_report(
             task.model,
             items,

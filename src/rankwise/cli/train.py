@@ -11,7 +11,13 @@ import numpy as np
 from rankwise.cli.console import Mistake, check_writable, say, working
 from rankwise.cli.data_options import FILES, DataOptions, data_options
 from rankwise.cli.model_files import write_model
-from rankwise.cli.recipe_options import given_options, recipe_option, recipe_options, taken_recipes
+from rankwise.cli.recipe_options import (
+    given_options,
+    recipe_option,
+    recipe_options,
+    taken_recipes,
+    words_of_the_command,
+)
 from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
 from rankwise.workflow.recipe import LEARNERS, Recipe
 from rankwise.workflow.recipe_choice import AUTO_LEARNERS
@@ -126,12 +132,12 @@ def train(
         if not quiet:
             say(f"{examples.source}: {examples.describe()}.")
             hint_at_scaling(examples, recipes[0])
-        with working(f"training {learner}"):
+        with working(f"training {learner}", quiet):
             model = train_best(recipes, examples)
         if folds is not None:
             _judge_by_nesting(model, recipes, examples, folds, quiet)
     model.record["reading"] = None if found is None else found.record()
-    model.record["command"] = ["rankwise", *_words_of_the_command(ctx)]
+    model.record["command"] = words_of_the_command(ctx)
     write_model(model, output)
     if not quiet:
         for line in summary(model).splitlines():
@@ -196,16 +202,3 @@ def summary(model: TrainedModel) -> str:
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")
     return "\n".join([*lines, *nested, *verdict])
-
-
-def _words_of_the_command(ctx: click.Context) -> list[str]:
-    """The command as it was given, with the argument first and long names of the options."""
-    names = given_options(ctx)
-    given: list[Any] = [one for one in ctx.command.params if one.name in names]
-    words = [str(ctx.params[one.name]) for one in given if isinstance(one, click.Argument)]
-    for option in (one for one in given if isinstance(one, click.Option)):
-        value = ctx.params[option.name]
-        for each in value if option.multiple else (value,):
-            text = ",".join(f"{v:g}" for v in each) if isinstance(each, tuple) else str(each)
-            words += [option.opts[-1]] if option.is_flag else [option.opts[-1], text]
-    return [str(ctx.info_name), *words]

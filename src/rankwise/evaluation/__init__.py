@@ -14,6 +14,7 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 
 __all__ = [
     "BaselineVerdict",
@@ -21,9 +22,12 @@ __all__ = [
     "Curve",
     "Difference",
     "NestedScore",
+    "RunComparison",
+    "RunDifference",
     "Suspects",
     "Tournament",
     "compare",
+    "compare_runs",
     "confidence_interval",
     "cross_val_auc",
     "learning_curve",

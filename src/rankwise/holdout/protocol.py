@@ -12,6 +12,7 @@ import numpy as np
 
 from rankwise.holdout.pair_systems import Judged
 from rankwise.losses.quadratic_loss import by_kind
+from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.supervision import ComparedItems, Supervision
 
@@ -39,7 +40,7 @@ class HeldOut(ABC):
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         """(a, m, k) every item predicted without its whole group; groups cover all items once."""
         out = np.empty((len(alphas), self.n_items, self.supervision.n_outputs))
-        for items in groups:
+        for items in track(groups, len(groups), "hold-outs"):
             out[:, items] = self.without(items, alphas)
         return out
 
@@ -75,7 +76,8 @@ class HeldOut(ABC):
         preferences = self.split_statements(np.zeros(0, dtype=int))[0]
         pair_of, _ = preferences.unordered_pairs(self.n_items)
         out = np.empty((len(alphas), len(preferences), self.supervision.n_outputs))
-        for statements in by_kind(pair_of):
+        kinds = list(by_kind(pair_of))
+        for statements in track(kinds, len(kinds), "pairs of items"):
             out[:, statements] = self.without_statements(statements, alphas)
         return out
 
@@ -98,7 +100,8 @@ class HeldOut(ABC):
                 (preferences.loser, preferences.winner, -1.0),
             )
         ):
-            for statements in by_kind(item):
+            kinds = list(by_kind(item))
+            for statements in track(kinds, len(kinds), "items"):
                 held = item[statements[:1]]
                 predicted = np.append(held, other[statements])
                 scores = self.scores_without(held, predicted, alphas)

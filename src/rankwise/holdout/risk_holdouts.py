@@ -12,7 +12,8 @@ from rankwise.losses.risk import NoPreference, Risk
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.products import Products
 from rankwise.solvers.solver import Solution
-from rankwise.spaces.space import ReducedSpace, Space
+from rankwise.spaces.own_strengths import StrengthSpace
+from rankwise.spaces.space import Space
 from rankwise.supervision.supervision import Supervision
 
 SolvePath = Callable[[Matrix, Risk, np.ndarray], Sequence[Solution]]
@@ -27,7 +28,7 @@ class RiskHoldouts(HeldOut):
 
     def __init__(
         self,
-        space: Space,
+        space: Space | StrengthSpace,
         supervision: Supervision,
         risks: Callable[[Supervision], list[Risk]],
         solve_path: SolvePath,
@@ -43,9 +44,7 @@ class RiskHoldouts(HeldOut):
         self, items: np.ndarray, predicted: np.ndarray, alphas: Alphas
     ) -> np.ndarray:
         staying = np.setdiff1d(np.arange(self.n_items), items)
-        phi = self.space.features
-        if isinstance(self.space, ReducedSpace):
-            phi = self.space.map.without(items)
+        phi = self.space.features_without(items)
         rest = self.supervision.take(staying)
         trained, tested = phi[staying], Products(phi[predicted])
         out = np.zeros((len(alphas), len(predicted), rest.n_outputs))

@@ -125,6 +125,14 @@ FIELDS: dict[str, Field] = {
     "_rows": _named("Nodes"),
     "_columns": _named("Nodes"),
     "_map": _named("NystromMap"),
+    "strengths_": _floats(1),
+    "order_effect_": NUMBER,
+    "tie_effect_": NUMBER,
+    "components_": _integers(1, least=-1),
+    "_counts": NONE | _named("VoteCounts"),
+    "_judged": NONE | MATRIX,
+    "_items_checksum": NONE | COUNT,
+    "_without_features": NONE | TRUTH,
     "n_iter_": COUNT | _integers(1),
     "objective_": VALUES,
     "gap_": VALUES,
@@ -160,6 +168,13 @@ PART_FIELDS: dict[tuple[str, str], Field] = {
     ("ComparedItems", "preferences"): _named("Preferences"),
     ("ComparedItems", "weight"): _floats(1),
     ("ComparedItems", "queries"): _named("Queries"),
+    ("VoteCounts", "n_items"): COUNT,
+    ("VoteCounts", "first"): _integers(1),
+    ("VoteCounts", "second"): _integers(1),
+    ("VoteCounts", "won"): _floats(1),
+    ("VoteCounts", "lost"): _floats(1),
+    ("VoteCounts", "tied"): _floats(1),
+    ("VoteCounts", "by_order"): TRUTH,
     ("NystromMap", "kernel"): _named("Kernel"),
     ("NystromMap", "basis_index"): _integers(1),
     ("NystromMap", "X_basis"): NONE | MATRIX,
@@ -230,6 +245,9 @@ def _try(model: Any) -> None:
         return
     if hasattr(part, "vectorizer_") or hasattr(part, "labels_"):
         return  # takes graphs and sentences
+    if hasattr(ranker, "strengths_") and not hasattr(ranker, "n_features_in_"):
+        ranker.predict(None)
+        return
     parts = [getattr(part, "scaler", None), ranker]
     if hasattr(part, "steps"):
         parts = [step for _, step in part.steps]

@@ -137,6 +137,14 @@ def _checked_queries(cls: type[Queries], codes: Any, labels: Any) -> Queries:
     return cls(codes, labels)
 
 
+def _checked_counts(cls: Any, **fields: Any) -> Any:
+    lengths = {len(fields[name]) for name in ("first", "second", "won", "lost", "tied")}
+    ends = (fields["first"], fields["second"])
+    if len(lengths) > 1 or any(side.max(initial=-1) >= fields["n_items"] for side in ends):
+        raise ValueError("its counts of votes do not belong to pairs of its items")
+    return cls(**fields)
+
+
 def _with_options(cls: Any, name: str, options: dict[str, Any]) -> Any:
     return cls(name, **options)
 
@@ -157,6 +165,12 @@ _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
 _SVM = ("_has_queries", "_X_basis", "_last")
 _QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_problem",)}
+_VOTES = ("_has_queries", "_X_basis", "_basis", "_items_checksum", "_without_features")
+_COUNTED: dict[str, Any] = {
+    "training": ("_X", "_counts", "_judged"),
+    "kept_with": {"_counts": "_without_features", "_judged": "_without_features"},
+    "caches": ("_posterior",),
+}
 _STREAM: dict[str, Any] = {"training": (*_ITEMS, "_space"), "kept_with": {"_space": "_moments"}}
 _NODES = ("_two_domains", "_has_relations", "_rows", "_columns")
 _MAP = (
@@ -166,6 +180,7 @@ _MAP = (
 _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")
 _PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items", "tie")
+_COUNTS = ("n_items", "first", "second", "won", "lost", "tied", "by_order")
 _NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
 _GRAPH_LABELS = ("labels_", "pairs_", "n_features_out_")
@@ -179,6 +194,7 @@ _MODELS = (
     Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), **_QUADRATIC),
     Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE),
+    Estimator("rankwise:RankLogistic", _VOTES, **_COUNTED),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
     Estimator(
@@ -204,6 +220,7 @@ _MODELS = (
 _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
     Part("rankwise:Preferences", _PREFERENCES, optional=("tie",)),
+    Part("rankwise.supervision.vote_counts:VoteCounts", _COUNTS, _checked_counts),
     Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
     Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),

@@ -22,6 +22,7 @@ from rankwise.model_selection.relational_splits import (
     RowColumnSplit,
     RowSplit,
 )
+from rankwise.numerics.progress import track
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.relation import Labels
@@ -141,7 +142,11 @@ class ConditionalRankerCV(BaseEstimator):
                 if np.ptp(y) > 0
             ]
 
-        return lambda alphas: np.array([scored(alpha) for alpha in alphas.tolist()]).T
+        def scores(alphas: np.ndarray) -> np.ndarray:
+            tracked = track(alphas.tolist(), len(alphas), "alphas")
+            return np.array([scored(alpha) for alpha in tracked]).T
+
+        return scores
 
     def _fold_scores(self, problem: RelationProblem, measures: list[Measure]) -> ScoresOf:
         """(relations × folds, alphas): each fold keeps its decomposition."""
@@ -152,7 +157,12 @@ class ConditionalRankerCV(BaseEstimator):
             for train, test in splitter.split(edges):
                 fold = problem.with_labels(relation, labels.take(train))
                 folds.append((fold, labels.take(test), measures[relation]))
-        return lambda alphas: np.array([_test_scores(*fold, alphas) for fold in folds])
+
+        def scores(alphas: np.ndarray) -> np.ndarray:
+            tracked = track(folds, len(folds), "folds")
+            return np.array([_test_scores(*fold, alphas) for fold in tracked])
+
+        return scores
 
     def _splitter(self, problem: RelationProblem) -> Any:
         if hasattr(self.cv, "split") and not isinstance(self.cv, str):

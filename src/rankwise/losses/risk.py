@@ -5,9 +5,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, NamedTuple
 
 import numpy as np
+from scipy import sparse
 
 from rankwise.supervision.queries import Queries
 
@@ -16,18 +17,26 @@ class NoPreference(ValueError):
     """The scores hold no pair to learn from."""
 
 
+class CurvatureMatrix(NamedTuple):
+    """∇²R(p) = laplacian − low_rank low_rankᵀ, with a sparse (m, m) and a thin (m, r) matrix."""
+
+    laplacian: sparse.csr_array
+    low_rank: np.ndarray | None
+
+
 @dataclass(frozen=True)
 class Evaluation:
     """R(p) ≥ 0, a subgradient dR/dp, and v ↦ ∇²R(p) v where the risk is smooth.
 
-    `diagonal` computes the diagonal of ∇²R(p), from which solvers make preconditioners; None if
-    it would be expensive.
+    `diagonal` computes the diagonal of ∇²R(p), from which solvers make preconditioners, and
+    `matrix` all of ∇²R(p); None if it would be expensive.
     """
 
     value: float
     gradient: np.ndarray
     curvature: Callable[[np.ndarray], np.ndarray] | None = None
     diagonal: Callable[[], np.ndarray] | None = None
+    matrix: Callable[[], CurvatureMatrix] | None = None
 
 
 @dataclass(frozen=True)
@@ -44,8 +53,9 @@ class SmoothedEvaluation(Evaluation):
 class Risk(ABC):
     """A convex function R(p) ≥ 0 of the predictions p = Φ w of m items.
 
-    `offers` names what solvers may require: "gradient", "curvature" if the risk is smooth, and
-    "smoothing" if it has a smooth approximation of any accuracy.
+    `offers` names what solvers may require: "gradient", "curvature" if the risk is smooth,
+    "curvature matrix" if an evaluation can also give it as a matrix, and "smoothing" if the risk
+    has a smooth approximation of any accuracy.
     `queries` says which items are compared with each other: a shift of all p of a query changes
     nothing. None if this is unknown. Over scores an evaluation should cost O(m log m) however many
     pairs there are, and over l explicit preferences O(l + m).

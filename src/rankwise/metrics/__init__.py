@@ -23,8 +23,10 @@ from rankwise.metrics.pair_measures import (
     ranking_error,
 )
 from rankwise.metrics.scorers import scorer
+from rankwise.metrics.trec_measures import TrecValues, trec_measures
 
 __all__ = [
+    "TrecValues",
     "UndefinedMetric",
     "auc",
     "average_precision",
@@ -40,4 +42,5 @@ __all__ = [
     "preference_error",
     "ranking_error",
     "scorer",
+    "trec_measures",
 ]

@@ -17,6 +17,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.protocol import Alphas
 from rankwise.metrics.ties import tied
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
+from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
@@ -185,7 +186,8 @@ def _held_out_differences(
         each = held_out.leave_items_out(alphas)[..., 0]
         for side in (0, 1):
             yield np.arange(each.shape[1]), each[:, :, side]
-    for held, test in folds.splits:
+    splits = list(folds.splits)
+    for held, test in track(splits, len(splits), "folds"):
         if len(test):
             differences = held_out.without_statements(held, alphas)[..., 0]
             yield test, differences[:, np.searchsorted(held, test)]

@@ -189,7 +189,8 @@ def _predict_folds(
     if not splits:
         raise ValueError("cv holds no fold with a test item.")
     predictions = [
-        held_out.without(held, alphas)[:, np.searchsorted(held, test)] for held, test in splits
+        held_out.without(held, alphas)[:, np.searchsorted(held, test)]
+        for held, test in track(splits, len(splits), "folds")
     ]
     tested = np.concatenate([test for _, test in splits])
     units = np.concatenate([folds.units(number, test) for number, (_, test) in enumerate(splits)])

@@ -1,13 +1,16 @@
-"""A trained model judged on data, as one HTML page that needs no network and no scripts.
+"""HTML pages that need no network and no scripts: a trained model judged on data, and learners
+compared by cross-validation.
 
-page       build_report: the page, put together from its sections
-sections   the sections as values: texts, tables and figures
-charts     the charts of the sections, drawn from arrays
-svg        axes and marks as SVG
-rendering  pages from templates
-templates  the frame of a page, the parts that pages share, one file for each page, the style sheet
+page           build_report: the page, put together from its sections
+crossval_page  build_crossval_page: learners side by side
+sections       the sections as values: texts, tables and figures
+charts         the charts of the sections, drawn from arrays
+svg            axes and marks as SVG
+rendering      pages from templates
+templates      the frame of a page, the parts that pages share, each page, the style sheet
 """
 
+from rankwise.report.crossval_page import Candidate, build_crossval_page
 from rankwise.report.page import build_report
 
-__all__ = ["build_report"]
+__all__ = ["Candidate", "build_crossval_page", "build_report"]

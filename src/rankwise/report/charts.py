@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
@@ -11,6 +11,7 @@ from scipy.stats import gaussian_kde
 from sklearn.metrics import roc_curve
 
 from rankwise.evaluation import Curve
+from rankwise.metrics.scorers import read_scoring
 from rankwise.report.svg import Chart, bars_across, number
 from rankwise.workflow.explaining import Importance
 from rankwise.workflow.search import SearchPath
@@ -20,6 +21,10 @@ REACH = 1.96
 """A 95% interval reaches this many standard errors to each side."""
 POINTS = 160
 """The number of points of a density curve."""
+MOST_VALUES = 5000
+"""A density curve is computed from at most this many scores."""
+CUT = 0.01
+"""A density below this share of the highest one looks like zero."""
 
 
 def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]:
@@ -27,16 +32,27 @@ def _padded(low: float, high: float, share: float = 0.06) -> tuple[float, float]
     return low - margin, high + margin
 
 
-def _curve(
-    title: str, x: Any, score: Any, error: Any, labels: Any, log_x: bool, also: Any = ()
-) -> Chart:
-    """A chart of scores with the band of their 95% intervals; `also` must fit into it too."""
-    reach = 0.0 if error is None else REACH * np.nan_to_num(error)
-    low, high = score - reach, score + reach
+class Points(NamedTuple):
+    """Scores at x with the ends of their intervals, or None, and the limits of the measure."""
+
+    x: np.ndarray
+    score: np.ndarray
+    band: tuple[np.ndarray, np.ndarray] | None
+    limits: tuple[float, float] = (0.0, 1.0)
+
+
+def _curve(title: str, points: Points, labels: Any, log_x: bool, also: Any = ()) -> Chart:
+    """A chart of scores with the band of their 95% intervals; `also` must fit into it too.
+
+    Neither the band nor the axis leaves the limits of the measure.
+    """
+    x, score, band, limits = points
+    low, high = (np.clip(end, *limits) for end in (band or (score, score)))
     values = np.concatenate([low, high, also])
-    y_range = _padded(float(values.min()), float(values.max()))
+    bottom, top = _padded(float(values.min()), float(values.max()))
+    y_range = (max(bottom, limits[0]), min(top, limits[1]))
     chart = Chart(title, (float(x.min()), float(x.max())), y_range, labels[0], labels[1], log_x)
-    if error is not None:
+    if band is not None:
         chart.band(x, low, high)
     return chart.line(x, score)
 
@@ -44,10 +60,14 @@ def _curve(
 def regularisation_path(path: SearchPath) -> Markup:
     """Held-out score of each candidate with its 95% interval; the chosen one is marked."""
     order = np.argsort(path.value)
-    x, error = path.value[order], None if path.score_se is None else path.score_se[order]
-    labels = (path.parameter, path.judged[0].upper() + path.judged[1:])
+    x, band = path.value[order], path.band
+    if band is not None:
+        band = (band[0][order], band[1][order])
+    judged = path.judged.removeprefix("share of ")
+    labels = (path.parameter, judged[0].upper() + judged[1:])
     title, log_x = f"Cross-validation over {path.parameter}", path.parameter != "rounds"
-    chart = _curve(title, x, path.score[order], error, labels, log_x)
+    limits = (0.0, np.inf) if path.lower_is_better else read_scoring(path.scoring).range
+    chart = _curve(title, Points(x, path.score[order], band, limits), labels, log_x)
     value, _ = path.at_chosen
     chart.rule(x=path.chosen)
     in_right_half = chart.across(path.chosen) > np.mean(chart.across([x.min(), x.max()]))
@@ -63,14 +83,16 @@ def regularisation_path(path: SearchPath) -> Markup:
 def roc(y: np.ndarray, s: np.ndarray) -> Markup:
     """The ROC curve, if the true scores y have two values."""
     fpr, tpr, _ = roc_curve(y == y.max(), s, drop_intermediate=False)
+    area = float(np.trapezoid(tpr, fpr))
     if len(fpr) > 400:
         kept = np.unique(np.linspace(0, len(fpr) - 1, 400).astype(int))
         fpr, tpr = fpr[kept], tpr[kept]
     labels = ("False positive rate", "True positive rate")
-    chart = Chart("ROC curve", (0.0, 1.0), (0.0, 1.0), *labels)
+    chart = Chart(f"ROC curve, AUC {area:.3f}", (0.0, 1.0), (0.0, 1.0), *labels)
     chart.line([0, 1], [0, 1], "m", dashed=True)
-    chart.band(fpr, np.zeros(len(fpr)), tpr)
-    return chart.line(fpr, tpr).svg()
+    chart.band(fpr, np.zeros(len(fpr)), tpr).line(fpr, tpr)
+    chart.text(0.97, 0.06, f"AUC {area:.3f}", "end")
+    return chart.text(0.52, 0.47, "random order").svg()
 
 
 def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
@@ -87,13 +109,12 @@ def score_levels(y: np.ndarray) -> tuple[list[str], np.ndarray]:
 def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[Markup, list[str]]:
     """Density of the predicted scores of each group of true scores, and the names of the groups."""
     names, group = score_levels(y)
-    low, high = _padded(float(np.quantile(s, 0.002)), float(np.quantile(s, 0.998)), 0.1)
-    x = np.linspace(low, high, POINTS)
-    densities = [_density(s[group == g], x, float(s.std())) for g in range(len(names))]
+    values = [_thinned(s[group == g]) for g in range(len(names))]
+    x, densities = _whole_densities(values, s)
     top = max((float(d.max()) for d in densities), default=1.0) or 1.0
     chart = Chart(
         "Predicted scores by true score",
-        (low, high),
+        (float(x[0]), float(x[-1])),
         (0.0, 1.08 * top),
         x_label="Predicted score",
         y_label="Density",
@@ -105,8 +126,37 @@ def score_distributions(y: np.ndarray, s: np.ndarray) -> tuple[Markup, list[str]
     return chart.svg(), names
 
 
+def _thinned(values: np.ndarray) -> np.ndarray:
+    """At most 5000 of the values, evenly spaced in their order."""
+    if len(values) <= MOST_VALUES:
+        return values
+    return np.sort(values)[np.linspace(0, len(values) - 1, MOST_VALUES).astype(int)]
+
+
+def _whole_densities(
+    values: list[np.ndarray], s: np.ndarray
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The densities on a range at whose ends all of them are close to zero.
+
+    It begins with nearly all scores and grows until no curve is cut, or all scores lie far inside.
+    """
+    spread = float(s.std())
+    low, high = (float(np.quantile(s, share)) for share in (0.002, 0.998))
+    low, high = _padded(low, high, 0.1)
+    least, most = float(s.min()) - 3 * spread, float(s.max()) + 3 * spread
+    while True:
+        x = np.linspace(low, high, POINTS)
+        densities = [_density(one, x, spread) for one in values]
+        top = max(float(one.max()) for one in densities)
+        cut_below = any(one[0] > CUT * top for one in densities) and low > least
+        cut_above = any(one[-1] > CUT * top for one in densities) and high < most
+        if not (cut_below or cut_above):
+            return x, densities
+        step = 0.08 * (high - low)
+        low, high = low - step * cut_below, high + step * cut_above
+
+
 def _density(values: np.ndarray, x: np.ndarray, spread: float) -> np.ndarray:
-    values = values[:5000]
     if not len(values) or spread == 0:
         return np.zeros(len(x))
     if len(values) < 5 or values.std() < 1e-3 * spread:
@@ -147,7 +197,9 @@ def learning_curve(curve: Curve) -> Markup:
     known = np.isfinite(training)
     labels = (curve.name[0].upper() + curve.name[1:], "Pairs in the right order")
     log_x = curve.log_base is not None
-    chart = _curve("Learning curve", x, curve.score, curve.score_se, labels, log_x, training[known])
+    reach = REACH * np.nan_to_num(curve.score_se)
+    points = Points(x, curve.score, (curve.score - reach, curve.score + reach))
+    chart = _curve("Learning curve", points, labels, log_x, training[known])
     if len(training) and known.all():
         chart.line(x, training, "m", dashed=True)
     for size, score in zip(x, curve.score):

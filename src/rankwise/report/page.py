@@ -57,7 +57,7 @@ def build_report(
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
         figures.append(sections.learning(curve))
-    on_training_data = sections.is_judged_on_training_data(model, items)
+    on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     opening, worse = verdict(judgement, path, on_training_data=on_training_data), None
     if items.baseline is not None:
@@ -69,7 +69,7 @@ def build_report(
         version=model.training.get("versions", {}).get("rankwise", ""),
         verdict=opening,
         worse=worse,
-        tiles=sections.tiles(judgement),
+        tiles=sections.tiles(judgement, items.y),
         facts=sections.facts(model, items),
         judged_on_training_data=on_training_data,
         figures=figures,

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import json
-import shlex
 import warnings
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,6 +14,7 @@ from rankwise.evaluation import BaselineVerdict, Curve, suspects
 from rankwise.evaluation.estimators import has_closed_form
 from rankwise.evaluation.label_audit import suspects_of_scores
 from rankwise.exceptions import EstimateWarning
+from rankwise.io.plain_text import shell_line
 from rankwise.report import charts
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
@@ -25,8 +26,16 @@ from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
 
+MONTHS = (
+    *("January", "February", "March", "April", "May", "June", "July", "August"),
+    *("September", "October", "November", "December"),
+)
 WORST = 10
 """The number of queries in the list of the worst."""
+MEANINGS = {
+    "ndcg@10": "gain of the first 10 ranks; 1 is the best order",
+    "tau_b": "rank correlation, from −1 to 1; 0 is a random order",
+}
 IMPORTANCE = {
     "weights": (
         "Effect of one standard deviation",
@@ -46,10 +55,14 @@ IMPORTANCE = {
 
 
 class Tile(NamedTuple):
-    """A number that is seen first, with its name and a note such as its interval."""
+    """A number that is seen first: its name, what it means, and its interval.
+
+    Without a value, `note` says why and what to do.
+    """
 
     name: str
     value: str
+    about: str = ""
     note: str = ""
 
 
@@ -98,24 +111,44 @@ class Reproduction(NamedTuple):
     recipe: str
 
 
-def tiles(judgement: Judgement) -> list[Tile]:
-    """The measures; the ranking error as the share of pairs in the right order."""
+def tiles(judgement: Judgement, y: np.ndarray) -> list[Tile]:
+    """The measures; the ranking error as the share of pairs in the right order.
+
+    If the true scores have two values, that share is the AUC and is called so.
+    """
     error = judgement["ranking_error"]
     low, high = (None if end is None else 1 - end for end in (error.high, error.low))
     right = Measure("ranking_error", 1 - (error.value or 0.0), low, high, error.reason)
-    shown = [("pairs in the right order", right)]
-    shown += [(m.name, m) for m in judgement.measures if m.key != "ranking_error"]
+    shown = [(name_of_pair_share(judgement, y), "share of pairs in the right order", right)]
+    for measure in judgement.measures:
+        if measure.key != "ranking_error":
+            relevant = None if measure.value is None else judgement.relevant
+            shown.append((measure.name, _meaning(measure.key, relevant), measure))
     cells = []
-    for name, measure in shown:
+    for name, about, measure in shown:
+        if measure.value is None:
+            cells.append(Tile(name, "", about, f"Not judged: {measure.reason}."))
+            continue
         value, interval = measure.cells(digits=3)
-        cells.append(Tile(name, value, interval if measure.low is None else f"95%: {interval}"))
+        note = interval if measure.low is None else f"95%: {interval}"
+        cells.append(Tile(name, value, about, note))
     return cells
 
 
-def is_judged_on_training_data(model: TrainedModel, items: Items) -> bool:
-    trained = model.training.get("trained") or {}
-    known = (trained.get("source"), trained.get("summary"))
-    return known == (items.source, items.describe())
+def name_of_pair_share(judgement: Judgement, y: np.ndarray) -> str:
+    """What a reader calls the share of pairs: AUC if there are two classes."""
+    if len(np.unique(y)) != 2:
+        return "Pairs right"
+    return "AUC, mean over queries" if len(judgement.queries) > 1 else "AUC"
+
+
+def _meaning(key: str, relevant: float | None) -> str:
+    if key == "map":
+        which = (
+            "relevant items" if relevant is None else f"items with a score of {relevant:g} or more"
+        )
+        return f"mean average precision for {which}"
+    return MEANINGS.get(key, "")
 
 
 def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
@@ -144,8 +177,20 @@ def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     if "seconds" in record:
-        rows.append(("Training took", f"{record['seconds']:.2f} s, {record.get('created', '')}"))
+        rows.append(("Training took", f"{record['seconds']:.2f} s"))
+    if record.get("created"):
+        rows.append(("Trained at", readable_time(record["created"])))
     return rows
+
+
+def readable_time(text: str) -> str:
+    """A time as ISO 8601 writes it, in words: 18 November 2026, 06:05 UTC."""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        return text
+    zone = f" {moment.tzname()}" if moment.tzinfo else ""
+    return f"{moment.day} {MONTHS[moment.month - 1]} {moment.year}, {moment:%H:%M}{zone}"
 
 
 def _scaling(recipe: dict[str, Any]) -> str:
@@ -170,7 +215,12 @@ def scores(y: np.ndarray, s: np.ndarray, queries: Queries) -> Figure:
     """The ROC curve if y has two values and there is one list, else distributions of scores."""
     several = len(queries) > 1
     if len(np.unique(y)) == 2 and not several:
-        caption = "Share of the better items that are found, against the share of the others."
+        low, high = np.unique(y)
+        caption = (
+            f"ROC curve: of the items with score {high:g} the share that is ranked above a "
+            f"threshold, against that share of the items with score {low:g}. The area below it is "
+            "the AUC; the dashed line is a random order."
+        )
         return Figure("ROC curve", charts.roc(y, s), caption)
     caption = "Predicted scores, one curve per group of true scores."
     if several:
@@ -231,7 +281,7 @@ def what_counts(model: TrainedModel, items: Items) -> Figure:
 def reproduction(model: TrainedModel, commands: list[list[str]]) -> Reproduction:
     record = model.training
     return Reproduction(
-        [shlex.join(command) for command in commands],
+        [shell_line(command) for command in commands],
         ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items()),
         json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False),
     )

@@ -12,9 +12,12 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-WIDTH, HEIGHT = 480, 300
+WIDTH, HEIGHT = 420, 280
 LEFT, RIGHT, TOP, BOTTOM = 56, WIDTH - 14, 14, 46
-"""Margins of the plot; RIGHT is where it ends."""
+"""Margins of the plot; RIGHT is where it ends. All charts have the same width, so that the page
+shows their texts in the same size."""
+ROW = 36
+"""The height of a row with a name above its mark."""
 _RAISED = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
 
 
@@ -121,11 +124,10 @@ class Chart:
     def text(self, x: float, y: float, words: str, anchor: str = "start") -> Chart:
         return self._add(_text("note", self.across(x), self.up(y), words, anchor))
 
-    def margin_text(self, y: float, words: str, most: int = 24) -> Chart:
-        """A name to the left of the plot at y, cut after `most` letters; a tooltip shows all."""
+    def row_name(self, row: int, words: str, most: int = 48) -> Chart:
+        """A name above the marks of a row, cut after `most` letters; a tooltip shows all."""
         shown = words if len(words) <= most else words[: most - 1] + "…"
-        x, y = self.left - 8, self.up(y) + 4
-        return self._add(_text("tick name", x, y, shown, "end", hint=words))
+        return self._add(_text("name", self.left, self.up(row + 0.44), shown, "start", hint=words))
 
     def _add(self, mark: str) -> Chart:
         self._marks.append(mark)
@@ -168,14 +170,34 @@ def bars_across(title: str, names: list[str], values: np.ndarray, x_label: str =
         (low - margin * (low < 0), high + margin),
         (0.0, len(names)),
         x_label=x_label,
-        height=TOP + BOTTOM + 24 * len(names),
-        left=168,
+        height=TOP + BOTTOM + ROW * len(names),
+        left=14,
         ticks="x",
     )
     chart.up = Axis(0.0, len(names), TOP, chart.bottom)
     for i, (name, value) in enumerate(zip(names, values)):
         hint, style = f"{name}: {value:.6g}", "a" if value >= 0 else "b"
-        chart.bar((0.0, float(value)), (i + 0.2, i + 0.8), hint, style).margin_text(i + 0.5, name)
+        chart.row_name(i, name).bar((0.0, float(value)), (i + 0.54, i + 0.86), hint, style)
+    return chart.svg()
+
+
+def intervals_across(title: str, names: list[str], values: np.ndarray, x_label: str) -> Markup:
+    """Points with horizontal intervals, one per name: `values` (3, n) are values, lows, highs."""
+    low, high = float(np.min(values)), float(np.max(values))
+    margin = 0.06 * (high - low or 1.0)
+    chart = Chart(
+        title,
+        (low - margin, high + margin),
+        (0.0, len(names)),
+        x_label=x_label,
+        height=TOP + BOTTOM + ROW * len(names),
+        left=14,
+        ticks="x",
+    )
+    chart.up = Axis(0.0, len(names), TOP, chart.bottom)
+    for i, (name, value, start, end) in enumerate(zip(names, *values)):
+        hint = f"{name}: {value:.4f}, 95% interval {start:.4f} to {end:.4f}"
+        chart.row_name(i, name).line([start, end], [i + 0.7, i + 0.7]).point(value, i + 0.7, hint)
     return chart.svg()
 
 

@@ -161,6 +161,10 @@ class Space(ABC):
         assert isinstance(self.matrix, Features)
         return self.matrix.F
 
+    def features_without(self, items: np.ndarray) -> Matrix:
+        """Φ of all training items, after some of them have left the basis of a reduced set."""
+        return self.features
+
     def represent(self, X: Matrix) -> Matrix:
         """New items, to be multiplied by the coefficients of `to_model`."""
         return self.representation.of(X)
@@ -277,6 +281,10 @@ class ReducedSpace(Space):
             self.map.embed_training_items(self._X)
         assert self.map.embedding is not None
         return Features(self.map.embedding, self.map.removal())
+
+    def features_without(self, items: np.ndarray) -> Matrix:
+        assert isinstance(self.matrix, Features)  # has embedded the training items
+        return self.map.without(items)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         """(r, k) coefficients of the basis items, or (n, k) weights for the linear kernel."""

@@ -42,6 +42,8 @@ class Preferences:
     Attributes
     ----------
     items : names of the items in the order of their numbers, or None; `from_votes` sets it
+    winner_first : (l,) whether the winner was shown first, or None; `from_votes` sets it, item a
+        being the first. Of a tie it speaks of the item that is called the winner
     judge : (l,) who made each statement, or None; `from_votes` sets it. Pass it as `groups` to keep
         the statements of one judge in one fold, and to count judges in place of pairs of items
     n_ties, n_contradictions, n_repetitions, n_components, never_compared : what is said about whom
@@ -51,6 +53,7 @@ class Preferences:
     """
 
     items: np.ndarray | None = None
+    winner_first: np.ndarray | None = None
     judge: np.ndarray | None = None
 
     def __init__(
@@ -132,7 +135,7 @@ class Preferences:
         """
         votes = read_votes(a, b, outcome, items)
         found = cls(votes.winner, votes.loser, None, weight, len(votes.items), votes.tie)
-        found.items = votes.items
+        found.items, found.winner_first = votes.items, votes.winner_first
         if judge is not None:
             by_judge = Queries.from_labels(judge, len(found), "judge", "row")
             found.judge = by_judge.labels[by_judge.codes]
@@ -253,6 +256,8 @@ class Preferences:
         found = Preferences(winner, loser, *values, n_items, self.tie[chosen])
         if items is not None:
             found.items = items
+        if self.winner_first is not None:
+            found.winner_first = self.winner_first[chosen]
         if self.judge is not None:
             found.judge = self.judge[chosen]
         return found
@@ -261,7 +266,10 @@ class Preferences:
         """The same with winner and loser exchanged where the mask `statements` is true."""
         winner = np.where(statements, self.loser, self.winner)
         loser = np.where(statements, self.winner, self.loser)
-        return self._like(winner, loser, np.arange(len(self)), self.n_items, self.items)
+        found = self._like(winner, loser, np.arange(len(self)), self.n_items, self.items)
+        if found.winner_first is not None:
+            found.winner_first = found.winner_first != np.asarray(statements, dtype=bool)
+        return found
 
     def with_halved_ties(self) -> Preferences:
         """The same without ties: each is half a win for either item."""

@@ -26,12 +26,16 @@ class VoteError(ValueError):
 
 
 class Votes(NamedTuple):
-    """Item numbers of each vote, whether it is a tie, and the names of the items."""
+    """Item numbers of each vote, whether it is a tie, names of the items, and whether a won.
+
+    A tie has a's item as its winner.
+    """
 
     winner: np.ndarray
     loser: np.ndarray
     tie: np.ndarray
     items: np.ndarray
+    winner_first: np.ndarray
 
 
 def read_votes(
@@ -55,7 +59,7 @@ def read_votes(
         raise VoteError("b", row, reason)
     result = _results(first, second, said, number)
     winner, loser = np.where(result == 1, (second, first), (first, second))
-    return Votes(winner, loser, result == 2, names)
+    return Votes(winner, loser, result == 2, names, result != 1)
 
 
 def _labelled(values: ArrayLike, name: str) -> Queries:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -11,6 +12,8 @@ from scipy import sparse
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
+FINGERPRINT_ROWS = 1000
+
 
 @dataclass
 class Items:
@@ -19,6 +22,7 @@ class Items:
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
     `baseline` are the scores of an existing ranking, which `baseline_name` names.
+    `description` replaces what `describe` would say.
     """
 
     X: Any
@@ -31,6 +35,7 @@ class Items:
     groups: Any = None
     baseline: Any = None
     baseline_name: str = "baseline"
+    description: str = ""
 
     def __post_init__(self) -> None:
         self.named = self.names is not None
@@ -84,6 +89,8 @@ class Items:
 
     def describe(self) -> str:
         """One line: the numbers of items, features and queries, and the scores or preferences."""
+        if self.description:
+            return self.description
         parts = [counted(len(self), "item"), counted(self.X.shape[1], "feature")]
         if self.qid is not None:
             parts.append(counted(len(self.queries), "query", "queries"))
@@ -103,7 +110,23 @@ class Items:
         """The training data in the record of a model."""
         queries = None if self.qid is None else len(self.queries)
         counts = {"items": len(self), "queries": queries, "features": self.X.shape[1]}
-        return {"source": self.source, "summary": self.describe(), **counts}
+        known = {"source": self.source, "summary": self.describe()}
+        return {**known, "fingerprint": self.fingerprint(), **counts}
+
+    def fingerprint(self, with_scores: bool = True) -> str:
+        """A hash of the scores and of up to 1000 rows of X, by which the same data are recognised.
+
+        It does not depend on the name of the file, nor on whether X is sparse. Preferences are
+        not part of it: the items are.
+        """
+        rows = np.unique(np.linspace(0, len(self) - 1, FINGERPRINT_ROWS).astype(int))
+        X = self.X[rows[: len(self)]]
+        X = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=float) + 0.0
+        digest = hashlib.sha256(repr(self.X.shape).encode())
+        digest.update(X.tobytes())
+        if with_scores and self.y is not None and self.preferences is None:
+            digest.update(np.ascontiguousarray(self.y, dtype=float).tobytes())
+        return digest.hexdigest()
 
 
 @dataclass
@@ -134,11 +157,16 @@ class Relation:
         return self.rows.X if self.columns is None else (self.rows.X, self.columns.X)
 
     def as_items(self, condition: str) -> Items:
-        """The edges as items without features: each condition is a query over its candidates."""
+        """The edges as items: each condition is a query over its candidates.
+
+        Their two features are the numbers of the row and of the column object.
+        """
         given, ranked = (
             self.domains[side].names[self.edges[:, side]] for side in sides_of(condition)
         )
-        return Items(np.zeros((len(self), 1)), self.y, given, ranked, ["edge"], self.source)
+        X, features = self.edges.astype(float), ["row", "column"]
+        about = self.describe()
+        return Items(X, self.y, given, ranked, features, self.source, description=about)
 
     def describe(self) -> str:
         """One line: the numbers of edges and of objects."""
@@ -152,7 +180,8 @@ class Relation:
 
     def about(self) -> dict[str, Any]:
         """The training data in the record of a model."""
-        return {"source": self.source, "summary": self.describe(), "items": len(self)}
+        known = {"source": self.source, "summary": self.describe()}
+        return {**known, "fingerprint": self.as_items("row").fingerprint(), "items": len(self)}
 
 
 def sides_of(condition: str) -> tuple[int, int]:

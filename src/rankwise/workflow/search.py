@@ -24,6 +24,7 @@ from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
+from rankwise.numerics.progress import track
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 from rankwise.workflow.suited_measures import suited
@@ -74,8 +75,19 @@ class SearchPath:
     def interval(self) -> tuple[float, float] | None:
         """The 95% interval of the score of the chosen candidate, if it has a standard error."""
         score, error = self.at_chosen
-        if error is None:
+        return None if error is None else self._interval(score, error)
+
+    @property
+    def band(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """The ends of the 95% intervals of all candidates; the score itself if it has none."""
+        if self.score_se is None:
             return None
+        pairs = zip(self.score.tolist(), self.score_se.tolist())
+        ends = [self._interval(score, error) or (score, score) for score, error in pairs]
+        low, high = np.array(ends).T
+        return low, high
+
+    def _interval(self, score: float, error: float) -> tuple[float, float] | None:
         limits = read_scoring(self.scoring).range
         if self.units is None:
             if not np.isfinite(error) or error < EQUAL:
@@ -253,7 +265,8 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     scoring = _scoring(recipe, items)
     measure = None if scoring is None else scoring.bound(y)
     groups = group_labels(items.groups, len(items))
-    for held_out, test in refitting_folds(cv, y, queries, recipe.seed, groups).splits:
+    splits = list(refitting_folds(cv, y, queries, recipe.seed, groups).splits)
+    for held_out, test in track(splits, len(splits), "folds"):
         train = np.setdiff1d(np.arange(len(y)), held_out)
         model = build(MOST_ROUNDS, options)
         model.fit(items.X[train], y[train], qid=None if items.qid is None else queries.codes[train])

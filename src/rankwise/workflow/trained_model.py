@@ -13,6 +13,7 @@ import sklearn
 from sklearn.base import BaseEstimator
 
 if TYPE_CHECKING:
+    from rankwise.workflow.ranking_data import Items
     from rankwise.workflow.recipe import Recipe
     from rankwise.workflow.search import Fit
 
@@ -64,6 +65,17 @@ class TrainedModel(BaseEstimator):
     def training(self) -> TrainingRecord:
         """The record; without fields if there is none."""
         return self.record if self.record is not None else {}
+
+    def was_trained_on(self, items: Items) -> bool:
+        """Whether these are the training data, so that judging by them flatters the model.
+
+        Records of older versions have no fingerprint of the data, only their file and summary.
+        """
+        trained = self.training.get("trained") or {}
+        if "fingerprint" in trained:
+            same = (items.fingerprint(), items.fingerprint(with_scores=False))
+            return trained["fingerprint"] in same
+        return (trained.get("source"), trained.get("summary")) == (items.source, items.describe())
 
     def prepared(self, X: Any, qid: Any = None) -> Any:
         """The items scaled, as the ranker sees them."""

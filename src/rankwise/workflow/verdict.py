@@ -46,7 +46,7 @@ def verdict(
     cross-validation `path` by which its parameter was chosen, or remains open if there is none.
     """
     if not on_training_data:
-        return against_chance(_judged(judgement))
+        return against_chance(judged_share(judgement))
     held_out = None if path is None else held_out_share(path)
     if held_out is None:
         return Verdict(
@@ -133,7 +133,8 @@ def held_out_share(path: SearchPath) -> Share | None:
     return Share(path.at_chosen[0], low, high, reason, f"{pairs} ({path.by})")
 
 
-def _judged(judgement: Judgement) -> Share:
+def judged_share(judgement: Judgement) -> Share:
+    """The share of pairs of judged data; with queries the mean over them."""
     error: Measure = judgement["ranking_error"]
     low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
     pairs = "the pairs"

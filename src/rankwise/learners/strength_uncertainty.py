@@ -1,0 +1,137 @@
+"""What a fitted model of preferences knows about its own uncertainty."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from scipy import sparse, stats
+from sklearn.utils.validation import check_is_fitted
+
+from rankwise.learners.score_posterior import Items, ScorePosterior, judge_gradients
+from rankwise.losses.logistic import LogisticRisk
+from rankwise.numerics.arrays import Matrix
+from rankwise.spaces.own_strengths import StrengthSpace
+from rankwise.supervision.preferences import Preferences
+from rankwise.supervision.queries import Queries
+from rankwise.supervision.vote_counts import VoteCounts
+from rankwise.validation import check_items, check_pairs
+
+
+class StrengthUncertainty:
+    """Covariances, intervals and probabilities of the scores of a fitted model.
+
+    X=None asks about the training items. Scores of different items are compared, so a shift of all
+    scores does not count. `robust` asks for the sandwich estimate clustered by the groups of fit;
+    None means that it is used if fit was given groups.
+    """
+
+    _X: Matrix | None
+    _counts: VoteCounts | None
+    _judged: sparse.csr_array | None
+    _posterior: ScorePosterior | None
+    strengths_: np.ndarray
+
+    def _keep_for_uncertainty(
+        self, X: Matrix | None, given: Any, risk: LogisticRisk, told: tuple[Preferences, Any]
+    ) -> None:
+        """What the posterior is computed from, when first asked for."""
+        preferences, groups = told
+        self._X, self._counts, self._posterior = X, risk.counts, None
+        self._without_features = True if X is None else None
+        if X is not None:
+            self._guard(X, given)  # type: ignore[attr-defined]
+        self._judged = None
+        if groups is not None:
+            judges = Queries.from_labels(groups, len(preferences), "groups", "preference")
+            if len(judges) < 2:
+                raise ValueError("groups must name two judges or more, to see how they differ.")
+            self._judged = judge_gradients(preferences, judges, risk, self.strengths_)
+
+    def _uncertainty(self, robust: bool | None) -> tuple[ScorePosterior, bool]:
+        check_is_fitted(self)
+        if self._posterior is None:
+            if self._counts is None:
+                raise ValueError(
+                    "this model was saved without its training data, which tell how uncertain it "
+                    "is: rankwise.save(model, path, training_data=True) keeps them."
+                )
+            if self._X is not None:
+                self._refuse_edited(self._X)  # type: ignore[attr-defined]
+            self._posterior = self._new_posterior(self._counts)
+        has_judges = self._posterior.n_judges is not None
+        if robust and not has_judges:
+            raise ValueError(
+                "robust=True needs fit(..., groups=) with the judge of each statement."
+            )
+        return self._posterior, has_judges if robust is None else bool(robust)
+
+    def _new_posterior(self, counts: VoteCounts) -> ScorePosterior:
+        risk = LogisticRisk(counts, davidson=self._models_ties)  # type: ignore[attr-defined]
+        fitted = self.fitted_parameters  # type: ignore[attr-defined]
+        alpha = self.alpha_ if hasattr(self, "alpha_") else float(fitted.alpha)
+        return ScorePosterior(self._fitted_space(), risk, self.strengths_, alpha, self._judged)
+
+    def _fitted_space(self) -> StrengthSpace:
+        raise NotImplementedError
+
+    def _items(self, X: Any, posterior: ScorePosterior) -> Items:
+        """Φ of the items; X with exactly the rows of the training items means these items."""
+        if X is None:
+            return posterior.items(None)
+        self._refuse_features()  # type: ignore[attr-defined]
+        X = check_items(self, X, reset=False)
+        return posterior.items(None if self._are_training_items(X) else X)  # type: ignore[attr-defined]
+
+    def score_covariance(self, X=None, *, robust: bool | None = None) -> np.ndarray:
+        """(n, n) covariance of the scores of items X: Laplace's approximation, or a sandwich.
+
+        O(m d² + d³) when first asked for, with d features (m items for kernels), then O(n d²).
+        Of items that were not in training it includes what their features cannot tell: the part
+        of a kernel that no training item spans, and the strength of their own (item_effect).
+        """
+        posterior, robust = self._uncertainty(robust)
+        return posterior.covariance(self._items(X, posterior), robust)
+
+    def _centred_covariance(
+        self, X: Any, robust: bool | None
+    ) -> tuple[np.ndarray, ScorePosterior, bool]:
+        """The covariance of scores minus their mean, which has the same differences."""
+        posterior, robust = self._uncertainty(robust)
+        return posterior.covariance(self._items(X, posterior).centred(), robust), posterior, robust
+
+    def score_intervals(
+        self, X=None, level: float = 0.95, *, robust: bool | None = None
+    ) -> np.ndarray:
+        """(n, 2) intervals of the scores relative to the mean score of the items, each on its own.
+
+        They lie around predict(X). Shrinkage by alpha is not corrected: see docs/papers/votes.md.
+        """
+        check_level(level)
+        covariance, posterior, robust = self._centred_covariance(X, robust)
+        f = self.predict(X)  # type: ignore[attr-defined]
+        width = posterior.quantile((1 + level) / 2, robust) * np.sqrt(covariance.diagonal())
+        return np.column_stack((f - width, f + width))
+
+    def order_proba(self, X, pairs, *, robust: bool | None = None) -> np.ndarray:
+        """(p,) the probability that the score of the first item of a pair is the higher one.
+
+        This is about the scores, which more statements make certain. `preference_proba` is about
+        the next statement, which stays a matter of chance.
+        """
+        f = self.predict(X)  # type: ignore[attr-defined]
+        pairs = check_pairs(pairs, len(f))
+        covariance, posterior, robust = self._centred_covariance(X, robust)
+        i, j = pairs.T
+        variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
+        difference, deviation = f[i] - f[j], np.sqrt(np.maximum(variance, 0.0))
+        z = np.divide(difference, deviation, out=np.sign(difference) * np.inf, where=deviation > 0)
+        z = np.where(difference == 0, 0.0, z)
+        if robust and posterior.n_judges is not None:
+            return np.asarray(stats.t.cdf(z, posterior.n_judges - 1))
+        return np.asarray(stats.norm.cdf(z))
+
+
+def check_level(level: float) -> None:
+    if not (isinstance(level, float | int) and 0 < level < 1):
+        raise ValueError(f"level must lie between 0 and 1; got {level!r}.")
