@@ -31,6 +31,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
 @click.command()
@@ -40,7 +41,8 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
     "learners",
     type=click.Choice([name for name, method in LEARNERS.items() if not method.learns_relations]),
     multiple=True,
-    help="Repeat to compare; default rank-rls, rank-svm and (for scores) rank-boost.",
+    help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences all that "
+    "learn from them).",
 )
 @recipe_options
 @data_options()
@@ -79,16 +81,17 @@ def crossval(
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
-    together, and rank-svm folds of such pairs. The best of many candidates looks a little better
-    than it is; --nested repeats the choice without each outer fold and judges on that fold.
-    --baseline compares each learner on 5 such folds with an existing ranking.
+    together, and the others folds of such pairs; with --judge all leave out folds of judges. The
+    best of many candidates looks a little better than it is; --nested repeats the choice without
+    each outer fold and judges on that fold. --baseline compares each learner on 5 such folds with
+    an existing ranking.
     """
     from rankwise.cli.data_files import training_data
     from rankwise.workflow.search import SearchPath
     from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
-        learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
+        learners = OF_PREFERENCES
     recipes = taken_recipes(options, learners or DEFAULT, given_options(ctx))
     if page is not None:
         check_writable(page)

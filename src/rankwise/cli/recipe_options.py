@@ -67,7 +67,11 @@ def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Call
 COUNT = NumberOrWord("auto", kind=int)
 NUMBERS = NumberOrWord("auto", several=True)
 BASIS = NumberOrWord("auto", "all", kind=int)
-HOLD_OUT = NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int)
+HOLD_OUT = NumberOrWord(
+    *("auto", "leave-pair-out", "leave-query-out", "leave-one-out"),
+    *("leave-preference-out", "leave-item-out"),
+    kind=int,
+)
 recipe_options = stacked(
     recipe_option(
         "--alpha",

@@ -21,10 +21,9 @@ def outer_folds(folds: int | None, data: Any) -> int | None:
     from rankwise.workflow.nested_judging import FOLDS
     from rankwise.workflow.ranking_data import Items
 
-    is_judged = isinstance(data, Items) and data.preferences is None
-    if folds is not None and not is_judged:
-        raise Mistake("--nested judges items with scores, not preferences or relations.")
-    if folds is None and is_judged and data.baseline is not None:
+    if folds is not None and not isinstance(data, Items):
+        raise Mistake("--nested judges items, not relations.")
+    if folds is None and isinstance(data, Items) and data.baseline is not None:
         return FOLDS
     return folds
 

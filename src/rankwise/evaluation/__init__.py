@@ -15,6 +15,7 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
+from rankwise.evaluation.survival_intervals import uno_interval
 
 __all__ = [
     "BaselineVerdict",
@@ -38,4 +39,5 @@ __all__ = [
     "regularisation_curve",
     "suspects",
     "tournament",
+    "uno_interval",
 ]

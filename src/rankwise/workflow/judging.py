@@ -31,10 +31,11 @@ class Measure:
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    title: str = ""  # default: that of the measure in rankwise.metrics
 
     @property
     def name(self) -> str:
-        return Scorer(self.key).title
+        return self.title or Scorer(self.key).title
 
     def cells(self, digits: int = 4) -> tuple[str, str]:
         """The value and its interval (or the reason that there is none) as text."""
@@ -45,7 +46,8 @@ class Measure:
         return value, f"{self.low:.{digits}f} to {self.high:.{digits}f}{words}"
 
     def record(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "key"}
+        left_out = ("key", "title")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 @dataclass

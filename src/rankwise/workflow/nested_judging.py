@@ -16,6 +16,7 @@ from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.metrics.scorers import Scorer
 from rankwise.model_selection.folds import group_labels, kept_together
 from rankwise.numerics.progress import track
+from rankwise.workflow.judged_statements import judge_recipes_on_statements
 from rankwise.workflow.judging import MEASURED, Judgement, Measure, judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
@@ -62,12 +63,15 @@ def judge_recipes(
     """The recipes by nested cross-validation: every choice is repeated without the judged fold.
 
     Scaling, the width of the kernel, the parameter and the choice among several recipes see only
-    the other folds. Without queries, each fold is judged as a list of its own. `name` is what the
+    the other folds. Without queries, each fold is judged as a list of its own; with preferences a
+    fold holds out all statements about some pairs of items, or of some judges. `name` is what the
     verdict about a baseline calls the model. Costs about as much as `folds` trainings.
     """
-    if items.y is None:
-        raise ValueError("nested cross-validation judges scores, not preferences.")
     started = time.perf_counter()
+    if items.preferences is not None:
+        statements = judge_recipes_on_statements(recipes, items, folds)
+        asked, seconds = statements.measures[0], time.perf_counter() - started
+        return NestedJudgement(statements, asked, [], np.zeros(0), folds, seconds)
     y, queries = checked_scores(items.y, items.qid)
     several = len(queries) > 1
     groups = group_labels(items.groups, len(y))
