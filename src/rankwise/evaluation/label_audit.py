@@ -25,6 +25,10 @@ REFITTED_UP_TO = 100
 """With more items, an estimator without a closed form is judged by folds, not item by item."""
 OUTLYING = 3.5
 """Errors of more standard deviations do not count for the standard deviation."""
+TURNED = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2)
+"""Shares of statements that may be turned round."""
+CLEARLY = stats.chi2.isf(0.01, 1)
+"""By how much twice the logarithm of the likelihood must grow, to believe that some are."""
 NO_AGREEMENT = (
     "the held-out predictions do not agree with what was told at all, so that no label can be "
     "called suspicious: the model has not learnt anything."
@@ -206,16 +210,26 @@ def _suspect_statements(
 
 
 def _logistic_slope(differences: np.ndarray) -> float:
-    """The slope b ≥ 0 for which Π 1/(1 + exp(−b d)) is largest."""
+    """The slope b ≥ 0 of the largest likelihood Π σ(b d), σ(x) = 1/(1 + exp(−x)).
+
+    If it is clearly smaller than that of Π (1 − e) σ(b d) + e σ(−b d), a share e of the statements
+    is turned round, and would make the slope too small: then it is the b of the latter.
+    """
     size = float(np.median(np.abs(differences))) if len(differences) else 0.0
     if size == 0.0 or differences.mean() <= 0.0:
         return 0.0
     scaled = differences / size
 
-    def cost(b: float) -> float:
-        return float(np.logaddexp(0.0, -b * scaled).sum())
+    def fitted(turned: float) -> tuple[float, float]:
+        def cost(b: float) -> float:
+            return -float(np.log((1 - 2 * turned) * expit(b * scaled) + turned + 1e-300).sum())
 
-    return float(optimize.minimize_scalar(cost, bounds=(0.0, 1e3), method="bounded").x) / size
+        found = optimize.minimize_scalar(cost, bounds=(0.0, 1e3), method="bounded")
+        return float(found.fun), float(found.x)
+
+    plain, slope = fitted(0.0)
+    other, steeper = min(fitted(turned) for turned in TURNED)
+    return (steeper if 2 * (plain - other) > CLEARLY else slope) / size
 
 
 def _as_improbable(right: np.ndarray) -> np.ndarray:
