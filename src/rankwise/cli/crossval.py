@@ -15,7 +15,12 @@ from rankwise.cli.recipe_options import (
     taken_recipes,
     words_of_the_command,
 )
-from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
+from rankwise.cli.verdicts import (
+    judged_by_nesting,
+    note_dependent_rows,
+    outer_folds,
+    verdict_lines,
+)
 from rankwise.io.plain_text import plain
 from rankwise.workflow.recipe import LEARNERS, SELECTING
 from rankwise.workflow.recipe_choice import label_of
@@ -100,6 +105,7 @@ def crossval(
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
     folds = outer_folds(folds, items)
+    note_dependent_rows(items)
     rows: Rows = []
     seconds: list[float] = []
     for number, recipe in enumerate(recipes, 1):

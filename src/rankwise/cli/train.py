@@ -18,7 +18,12 @@ from rankwise.cli.recipe_options import (
     taken_recipes,
     words_of_the_command,
 )
-from rankwise.cli.verdicts import judged_by_nesting, outer_folds, verdict_lines
+from rankwise.cli.verdicts import (
+    judged_by_nesting,
+    note_dependent_rows,
+    outer_folds,
+    verdict_lines,
+)
 from rankwise.workflow.recipe import LEARNERS, Recipe
 from rankwise.workflow.recipe_choice import AUTO_LEARNERS
 
@@ -132,6 +137,7 @@ def train(
         if not quiet:
             say(f"{examples.source}: {examples.describe()}.")
             hint_at_scaling(examples, recipes[0])
+            note_dependent_rows(examples)
         with working(f"training {learner}", quiet):
             model = train_best(recipes, examples)
         if folds is not None:

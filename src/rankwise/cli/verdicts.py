@@ -58,3 +58,27 @@ def verdict_lines(verdict: BaselineVerdict | None) -> list[str]:
             "a column with the opposite sign."
         )
     return lines
+
+
+def note_dependent_rows(data: Any) -> None:
+    """Point out rows that seem to belong together, if no column of queries or groups says so."""
+    from rankwise.model_selection.dependent_rows import name_like, repeated_rows
+    from rankwise.workflow.ranking_data import Items
+
+    if not isinstance(data, Items) or data.y is None:
+        return
+    if data.qid is not None or data.groups is not None:
+        return
+    found = name_like(data.X, data.y, data.features)
+    if found is not None:
+        say(
+            f"Note: {found}. Then held-out scores are too good: --groups {found.column!r} holds "
+            "such rows out together."
+        )
+        return
+    repeated = repeated_rows(data.X)
+    if repeated:
+        say(
+            f"Note: {repeated} of {len(data)} rows occur more than once. If they are samples of "
+            "the same thing, held-out scores are too good: --groups COLUMN holds them out together."
+        )

@@ -12,6 +12,7 @@ from rankwise.evaluation.feature_selection import (
     stability_of,
 )
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -33,6 +34,7 @@ __all__ = [
     "RunDifference",
     "SelectionCurve",
     "Stability",
+    "Suspects",
     "Tournament",
     "compare",
     "compare_runs",
@@ -47,6 +49,7 @@ __all__ = [
     "selection_curve",
     "selection_stability",
     "stability_of",
+    "suspects",
     "tournament",
     "uno_interval",
 ]

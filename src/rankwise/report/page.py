@@ -78,6 +78,9 @@ def build_report(
         judged_on_training_data=on_training_data,
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
+        suspects=None
+        if is_relation
+        else sections.suspect_labels(model, items, s, on_training_data),
         reproduction=sections.reproduction(model, commands or []),
     )
 

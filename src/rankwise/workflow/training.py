@@ -13,7 +13,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.exceptions import GridWarning
+from rankwise.exceptions import DependenceWarning, GridWarning
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
@@ -128,6 +128,7 @@ def interruptions_raised() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("ignore", GridWarning)  # the search path says it in its own words
+        warnings.simplefilter("ignore", DependenceWarning)  # the command names the column
         yield
     for warning in seen:
         text = str(warning.message)
