@@ -30,6 +30,8 @@ MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August"),
     *("September", "October", "November", "December"),
 )
+FEWEST_TO_AUDIT = 10
+"""With fewer items, no score is called surprising."""
 WORST = 10
 """The number of queries in the list of the worst."""
 MEANINGS = {
@@ -304,10 +306,12 @@ def worse_than_baseline(found: BaselineVerdict) -> WorseThanBaseline | None:
 def suspect_labels(
     model: TrainedModel, items: Items, scores: np.ndarray, on_training_data: bool
 ) -> SuspectLabels | None:
-    """The scores that the model contradicts most; None if the learner cannot be held out quickly.
+    """The scores that the model contradicts most; None for few items and for slow hold-outs.
 
     On the training data each item is judged by the model without it, else by the model itself.
     """
+    if len(items) < FEWEST_TO_AUDIT:
+        return None
     y, queries = np.asarray(items.y, dtype=float), items.queries
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", EstimateWarning)
