@@ -36,6 +36,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+OF_OUTCOMES = tuple(name for name, one in LEARNERS.items() if "outcomes" in one.options)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
@@ -82,6 +83,7 @@ def crossval(
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
       rankwise crossval search.csv --query q --baseline bm25 --kernel linear,rbf
+      rankwise crossval patients.csv --time days --event died --scale standard
       rankwise crossval train.letor --nested 5 --html crossval.html
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
@@ -97,6 +99,8 @@ def crossval(
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
+    if files.columns.get("time") and not learners:
+        learners = OF_OUTCOMES
     given = given_options(ctx)
     default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
     recipes = taken_recipes(options, learners or default, given)

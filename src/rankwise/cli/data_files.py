@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from rankwise.cli.console import Mistake
-from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
 from rankwise.exceptions import ReadError
 from rankwise.io.source import Source, read_source
 from rankwise.io.tables import Columns, read_columns
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 
@@ -26,10 +27,11 @@ def training_data(
     path: str, recipe: Recipe, files: DataOptions
 ) -> tuple[Items | Relation, DataOptions | None]:
     """The data that the recipe learns from, and the options that were found if DATA holds items."""
-    if files.columns.get("baseline") and (
-        recipe.method.learns_relations or files.items or files.preferences
-    ):
-        raise Mistake("--baseline is for items with scores, not for statements, ratings or edges.")
+    other = recipe.method.learns_relations or files.items or files.preferences
+    if files.columns.get("baseline") and (other or files.columns.get("time")):
+        raise Mistake(
+            "--baseline is for items with scores, not for statements, ratings, edges or outcomes."
+        )
     if recipe.method.learns_relations:
         return read_relation(path, files), None
     if files.nodes or files.row_nodes or files.column_nodes:
@@ -63,6 +65,8 @@ def read_items(
         raise ReadError("the file is empty.", source.name)
     format_ = _recognised(path, source) if files.format == "auto" else files.format
     if format_ == "letor":
+        if any(files.columns.get(role) for role in OUTCOME) and features is None:
+            raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
         return _letor(path, source, files, features), files
     return _table(read_columns(source), files, features, scores)
 
@@ -174,16 +178,20 @@ def _table(
         known["baseline_name"] = baseline
         if is_new:
             columns.without_missing(baseline)
+    parts = [known.pop(role, None) for role in OUTCOME]
+    if all(part is not None for part in parts):
+        time, event = parts
+        known["y"] = Censored(event, time)
     return Items(X, features=list(features), source=columns.name, **known), files
 
 
 def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
     """The column of scores, or an error if there is none."""
-    target = files.columns["target"]
+    target = files.columns["target"] or files.columns.get("time")
     if target is None:
         raise ValueError(
             f"{table}: which column holds the scores to learn? Give --target, one of "
-            f"{', '.join(map(repr, columns))}."
+            f"{', '.join(map(repr, columns))}. For censored outcomes give --time and --event."
         )
     return target
 

@@ -112,7 +112,15 @@ COLUMNS = {
         "baseline",
         Columns.must_be_numbers,
     ),
+    "time": ColumnOption(
+        "--time", "times of censored outcomes, in place of scores", (), "time", Columns.times
+    ),
+    "event": ColumnOption(
+        "--event", "events: 1 if it was seen at --time, 0 if censored", (), "event", Columns.events
+    ),
 }
+OUTCOME = ("time", "event")
+"""The two columns that take the place of the scores."""
 BASELINE_AS_FEATURE = click.option(
     "--baseline-as-feature", is_flag=True, help="Also learn from the column of --baseline."
 )
@@ -160,6 +168,10 @@ class DataOptions:
         """These options; columns that they leave open are those of the record."""
         past = record or {}
         columns = {role: self.columns.get(role) or past.get(role) for role in COLUMNS}
+        if self.columns.get("target"):  # judged by scores, whatever the model has learnt from
+            columns |= dict.fromkeys(OUTCOME)
+        elif any(self.columns.get(role) for role in OUTCOME):
+            columns["target"] = None
         return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
 
     def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
@@ -168,7 +180,21 @@ class DataOptions:
             role: column.find(table, names, self.columns.get(role), required)
             for role, column in COLUMNS.items()
         }
+        if any(self.columns.get(role) for role in OUTCOME):
+            self._check_outcome()
+            columns["target"] = None  # a column with a usual name is then a feature
         return replace(self, format="auto", columns=columns)
+
+    def _check_outcome(self) -> None:
+        """A time says little without the event, and scores would contradict both."""
+        for role, other in (OUTCOME, OUTCOME[::-1]):
+            if not self.columns.get(other):
+                raise click.UsageError(
+                    f"--{role} needs --{other}: a censored outcome is a time and whether the event "
+                    "was seen then."
+                )
+        if self.columns.get("target"):
+            raise click.UsageError("give --target, or --time and --event, not both.")
 
 
 def data_options(

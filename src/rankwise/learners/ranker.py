@@ -88,7 +88,8 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
         """For searches: warn if rows seem to belong together and neither qid nor groups say so."""
         if all(label is None for label in labels) and not Kernel(self.kernel).is_precomputed:
             names = getattr(self, "feature_names_in_", None)
-            y = supervision.Y[:, 0] if supervision.n_outputs == 1 else None
+            Y = getattr(supervision, "Y", None)
+            y = Y[:, 0] if Y is not None and Y.shape[1] == 1 else None
             warn_of_dependent_rows(X, y, names, stacklevel=5)
 
     @property

@@ -16,6 +16,8 @@ from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.metrics.scorers import Scorer
 from rankwise.model_selection.folds import group_labels, kept_together
 from rankwise.numerics.progress import track
+from rankwise.supervision.censored import Censored
+from rankwise.workflow.judged_outcomes import judge_recipes_on_outcomes
 from rankwise.workflow.judged_statements import judge_recipes_on_statements
 from rankwise.workflow.judging import MEASURED, Judgement, Measure, judge
 from rankwise.workflow.ranking_data import Items
@@ -68,10 +70,12 @@ def judge_recipes(
     verdict about a baseline calls the model. Costs about as much as `folds` trainings.
     """
     started = time.perf_counter()
-    if items.preferences is not None:
-        statements = judge_recipes_on_statements(recipes, items, folds)
-        asked, seconds = statements.measures[0], time.perf_counter() - started
-        return NestedJudgement(statements, asked, [], np.zeros(0), folds, seconds)
+    if items.preferences is not None or isinstance(items.y, Censored):
+        of_statements = items.preferences is not None
+        way = judge_recipes_on_statements if of_statements else judge_recipes_on_outcomes
+        found = way(recipes, items, folds)
+        asked, seconds = found.measures[0], time.perf_counter() - started
+        return NestedJudgement(found, asked, [], np.zeros(0), folds, seconds)
     y, queries = checked_scores(items.y, items.qid)
     several = len(queries) > 1
     groups = group_labels(items.groups, len(y))

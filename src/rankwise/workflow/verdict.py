@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.evaluation import BaselineVerdict, compare
+from rankwise.workflow.judged_outcomes import OutcomeJudgement
 from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
@@ -140,6 +141,10 @@ def judged_share(judgement: Judgement) -> Share:
         share = judgement.measures[0]
         value = share.value or 0.0
         return Share(value, share.low, share.high, share.reason, "the preferences")
+    if isinstance(judgement, OutcomeJudgement):
+        share = judgement.measures[0]
+        pairs = "the comparable pairs" + (" of a stratum" if len(judgement.queries) > 1 else "")
+        return Share(share.value or 0.0, share.low, share.high, share.reason, pairs)
     error: Measure = judgement["ranking_error"]
     low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
     pairs = "the pairs"
