@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.nested_judging import NestedJudgement
+    from rankwise.workflow.recipe import Recipe
     from rankwise.workflow.search import SearchPath
 
     Rows = list[tuple[str, SearchPath | None, NestedJudgement | None]]
@@ -94,8 +95,6 @@ def crossval(
     an existing ranking.
     """
     from rankwise.cli.data_files import training_data
-    from rankwise.workflow.search import SearchPath
-    from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
@@ -110,19 +109,7 @@ def crossval(
         items: Any = training_data(data, recipes[0], files)[0]
     folds = outer_folds(folds, items)
     note_dependent_rows(items)
-    rows: Rows = []
-    seconds: list[float] = []
-    for number, recipe in enumerate(recipes, 1):
-        started, label = time.perf_counter(), label_of(recipe, recipes)
-        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
-        with working(f"cross-validating {label}{of_all}"):
-            model = train_model(recipe, items)
-        path, outer = SearchPath.from_record(model.training["path"]), None
-        if folds is not None:
-            spent = model.record["seconds"]
-            outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet=as_json)
-        rows.append((label, path, outer))
-        seconds.append(time.perf_counter() - started)
+    rows, seconds = _judged(recipes, items, folds, quiet=as_json)
     if page is not None:
         from rankwise.report import Candidate, build_crossval_page
 
@@ -144,6 +131,29 @@ def crossval(
     _print_results(items, rows, folds, whole_path)
     if page is not None and page != "-":
         say(f"Wrote {page}.")
+
+
+def _judged(
+    recipes: list[Recipe], items: Any, folds: int | None, quiet: bool
+) -> tuple[Rows, list[float]]:
+    """What each recipe chose, its nested judgement, and the seconds that it took."""
+    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.training import train as train_model
+
+    rows: Rows = []
+    seconds: list[float] = []
+    for number, recipe in enumerate(recipes, 1):
+        started, label = time.perf_counter(), label_of(recipe, recipes)
+        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
+        with working(f"cross-validating {label}{of_all}"):
+            model = train_model(recipe, items)
+        path, outer = SearchPath.from_record(model.training["path"]), None
+        if folds is not None:
+            spent = model.record["seconds"]
+            outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet)
+        rows.append((label, path, outer))
+        seconds.append(time.perf_counter() - started)
+    return rows, seconds
 
 
 def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:

@@ -198,7 +198,7 @@ def check_max_iter(max_iter) -> None:
         raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
 
 
-def warn_unless_converged(solution: Solution, model, stacklevel: int = 3) -> None:
+def warn_unless_converged(solution: Solution, model, stacklevel: int = 4) -> None:
     """ConvergenceWarning with the gap that was reached."""
     if solution.status == CONVERGED:
         return
