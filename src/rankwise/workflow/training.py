@@ -61,7 +61,7 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
         items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
     scaler = None
     if recipe.scale != "none" or missing == "median":
-        scaler = ItemScaler(recipe.scale, missing=missing).fit(X)
+        scaler = ItemScaler(recipe.scale, missing=missing).fit(X, qid=items.qid)
         X = scaler.transform(X, items.qid)
     return replace(items, X=X), scaler
 
