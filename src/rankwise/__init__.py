@@ -9,9 +9,11 @@ __version__ = "0.1.0"
 
 _ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
 _HOME = {
+    "Censored": "supervision.censored",
     "ConditionalRanker": "learners.conditional_ranker",
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",
+    "GreedyRankRLS": "learners.greedy_rank_rls",
     "InvalidKernel": "exceptions",
     "KernelMap": "learners.kernel_map",
     "MPRank": "learners.mprank",
@@ -20,6 +22,7 @@ _HOME = {
     "RLS": "learners.rank_rls",
     "RankBoost": "learners.rank_boost",
     "RankLogistic": "learners.rank_logistic",
+    "RankLogisticCV": "learners.rank_logistic_cv",
     "RankRLS": "learners.rank_rls",
     "RankRLSCV": "learners.rank_rls_cv",
     "RankSVM": "learners.rank_svm",

@@ -14,7 +14,7 @@ NAMES = [
     *("x[/b]", "[link=http://evil.example]y[/link]", "[red]", ":smile:", "a\\[b", "[", "[/"),
     *("\x1b[31mred", "\x1b]0;title\x07", "\x9b31m", "back\x08\x08", "nul\x7f", "bell\x07"),
     *("two\nlines", "tab\tbed", "carriage\rreturn", "\u2028line", "\u202egnp.exe", "\u2066in"),
-    *("", " ", "z" * 5000, "日本 ünï 👩\u200d👧", "<script>alert(1)</script>", "\"'&<>", "%s{0}"),
+    *("", " .", "z" * 5000, "日本 ünï 👩\u200d👧", "<script>alert(1)</script>", "\"'&<>", "%s{0}"),
 ]
 FEATURES = ["[/b]", "\x1b[2J", "<img src=x onerror=alert(1)>"]
 STYLE = re.compile(r"\x1b\[([0-9;]*m|\?25[lh]|2K|1A)|\r")

@@ -70,3 +70,41 @@ def test_a_model_saved_from_python_is_taken_too(folder, tmp_path):
     assert len(found) == 96
     run("explain", tmp_path / "m.rw", folder / "train.letor", "--query", "3")
     run("report", tmp_path / "m.rw", folder / "train.letor", "-o", tmp_path / "r.html")
+
+
+@pytest.mark.parametrize("kind", ["csv", "tsv", "json", "jsonl", "parquet"])
+def test_tables_of_predictions_keep_ids(folder, tmp_path, kind):
+    out = tmp_path / f"ranking.{kind}"
+    run("predict", folder / "model.rw", folder / "new.csv", "-o", out)
+    pd = pytest.importorskip("pandas")
+    read = {
+        "csv": pd.read_csv,
+        "tsv": lambda path: pd.read_csv(path, sep="\t"),
+        "json": pd.read_json,
+        "jsonl": lambda path: pd.read_json(path, lines=True),
+        "parquet": pd.read_parquet,
+    }
+    frame = read[kind](out)
+    assert list(frame.columns) == ["query", "id", "score", "rank"] and len(frame) == 32
+    expected = scores(run("predict", folder / "model.rw", folder / "new.csv").stdout)
+    np.testing.assert_allclose(frame["score"], expected, rtol=1e-12)
+    assert list(frame["id"][:2]) == ["d0", "d1"]
+    for _, part in frame.groupby("query"):
+        best = part.sort_values("score", ascending=False)
+        assert list(best["rank"]) == list(range(1, 9))
+    if kind in ("csv", "json"):
+        shown = run("predict", folder / "model.rw", folder / "new.csv", "--as", kind).stdout
+        assert shown == out.read_text()
+
+
+def test_run_files_keep_queries_apart(folder, tmp_path):
+    lines = (folder / "new.csv").read_text().replace(",q0,", ",a b,").replace(",q1,", ",a_b,")
+    (tmp_path / "new.csv").write_text(lines)
+    found = run("predict", folder / "model.rw", tmp_path / "new.csv", "--trec").stdout
+    queries = [line.split(" ")[0] for line in found.splitlines()]
+    assert queries.count("a%20b") == queries.count("a_b") == 8
+    (tmp_path / "twice.csv").write_text(lines.replace("d1,", "d0,"))
+    told = run("predict", folder / "model.rw", tmp_path / "twice.csv", "--trec", code=2).stderr
+    assert "'d0' occurs twice in query 'a b'" in told
+    told = run("predict", folder / "model.rw", folder / "new.csv", "--trec", "--as", "csv", code=2)
+    assert "give one of them" in told.stderr

@@ -33,9 +33,17 @@ def training_data(
     if files.items:
         return read_ratings(path, read_nodes(files.items)), None
     if files.preferences:
-        items, found = read_items(path, files, scores=False)
-        return read_preferences(files.preferences, items), found
+        items, found = read_items(path, files.of_items, scores=False)
+        return read_preferences(files, items), found
+    refuse_vote_columns(files)
     return read_items(path, files)
+
+
+def refuse_vote_columns(files: DataOptions) -> None:
+    """Columns of votes mean nothing without a file of votes."""
+    for name, column in files.votes.items():
+        if column is not None:
+            raise Mistake(f"--{name} names a column of votes: give their file, --preferences.")
 
 
 def read_items(
@@ -143,13 +151,28 @@ def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
     return np.column_stack([numbers[name] for name in chosen])
 
 
-def read_preferences(path: str, items: Items) -> Items:
+def read_preferences(files: DataOptions, items: Items) -> Items:
     """The items with preferences instead of scores; the file names items, or rows from 0."""
     from rankwise.io import edge_lists
+    from rankwise.io.vote_tables import VOTE_ROLES, read_vote_table
 
+    path, columns = files.preferences, files.vote_columns
+    assert path is not None
     names = items.names if items.named else None
-    items.preferences = edge_lists.read_preferences(path, items=names, n_items=len(items))
-    items.y = None
+    if {*VOTE_ROLES} & columns.keys():
+        if absent := [role for role in VOTE_ROLES if role not in columns]:
+            option = {"outcome": "winner"}.get(absent[0], absent[0])
+            raise Mistake(f"votes need the columns --a, --b and --winner: --{option} is missing.")
+        if names is None:
+            raise Mistake(f"votes name items: which column of {items.source} has names? Give --id.")
+        found = read_vote_table(path, columns, files.outcomes).preferences(names)
+    else:
+        if files.outcomes:
+            raise Mistake("--outcomes is for votes: give --a, --b and --winner too.")
+        judge = columns.get("judge")
+        found = edge_lists.read_preferences(path, items=names, n_items=len(items), judge=judge)
+    items.preferences, items.y = found, None
+    items.source = f"{items.source} with {path}"
     return items
 
 

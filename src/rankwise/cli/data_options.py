@@ -27,13 +27,47 @@ IGNORE = click.option(
     "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeatable)."
 )
 FILES = {
-    "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores; ids or rows from 0.",
+    "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores, or votes with --a, "
+    "--b and --winner; ids or rows from 0.",
     "items": "Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
     "nodes": "conditional: lines name,feature,... of one domain.",
     "row_nodes": "conditional: the row nodes of two domains.",
     "column_nodes": "conditional: the column nodes of two domains.",
 }
 """The options that name further files, and their help."""
+
+
+VOTES = {
+    "a": "Votes: the column of the item that was shown first.",
+    "b": "Votes: the column of the other item.",
+    "winner": "Votes: the column that says who won: a name, a or b, 1 or 0, or tie or 0.5.",
+    "judge": "Votes: the column of judges, whose votes are held out together.",
+}
+"""The options that name a column of a file of votes, and their help."""
+
+
+class Outcomes(click.ParamType):
+    """What a file writes if a won, if b won, and if neither did: "a=1,b=-1,tie=0"."""
+
+    name = "a=TEXT,b=TEXT,tie=TEXT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        parts = [part.partition("=") for part in value.split(",")]
+        if not all(end in ("a", "b", "tie") and equals for end, equals, _ in parts):
+            self.fail(f"{value!r} is not like a=1,b=-1,tie=0.", param, ctx)
+        return {end: text for end, _, text in parts}
+
+
+OUTCOMES = click.option(
+    "--outcomes", type=Outcomes(), help="Votes: what the column of --winner says; default: above."
+)
+
+
+def vote_option(name: str, required: bool = False) -> Callable:
+    """The option of one column of a file of votes."""
+    return click.option(f"--{name}", name, metavar="COLUMN", required=required, help=VOTES[name])
 
 
 @dataclass(frozen=True)
@@ -86,6 +120,26 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
+    votes: dict[str, str | None] = field(default_factory=dict)
+    outcomes: dict[str, str] | None = None
+
+    @property
+    def vote_columns(self) -> dict[str, str]:
+        """The roles of rankwise.io.vote_tables with the columns that were named; {} if none was.
+
+        With --preferences a column of --groups is one of that file, like --judge.
+        """
+        groups = self.columns.get("groups") if self.preferences else None
+        if groups and self.votes.get("judge"):
+            raise click.UsageError("with --preferences give --judge or --groups, not both.")
+        named = {"a": self.votes.get("a"), "b": self.votes.get("b")}
+        named |= {"outcome": self.votes.get("winner"), "judge": self.votes.get("judge") or groups}
+        return {role: column for role, column in named.items() if column is not None}
+
+    @property
+    def of_items(self) -> DataOptions:
+        """The options for the items alone, if other columns are those of --preferences."""
+        return replace(self, columns={**self.columns, "groups": None})
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
@@ -116,7 +170,8 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
         @wraps(command)
         def bundled(*args: Any, **options: Any) -> Any:
             columns = {role: options.pop(role) for role in COLUMNS}
-            others = {name: options.pop(name) for name in ("format", "ignore", *FILES)}
+            others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
+            others["votes"] = {name: options.pop(name) for name in VOTES}
             return command(*args, files=DataOptions(columns=columns, **others), **options)
 
         options = [FORMAT]
@@ -128,6 +183,8 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
         for role, about in FILES.items():
             name = f"--{role.replace('_', '-')}"
             options.append(click.option(name, role, metavar="FILE", help=about))
+            if role == "preferences":
+                options += [*map(vote_option, VOTES), OUTCOMES]
         return stacked(*options)(bundled)
 
     return decorate

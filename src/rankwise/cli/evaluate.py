@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import numpy as np
 
 from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 
 FLATTERED = (
     "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
@@ -23,9 +26,11 @@ FLATTERED = (
     metavar="NAMES",
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
-@applies_model()
+@run_options
+@applies_model(required=False)
 def evaluate(
-    task: ModelAndData,
+    task: ModelAndData | None,
+    runs: RunOptions,
     per_query: bool,
     as_json: bool,
     relevant: float | None,
@@ -33,20 +38,35 @@ def evaluate(
 ) -> None:
     """Judge MODEL on DATA: ranking error, NDCG@10, MAP and Kendall's tau_b, with 95% intervals.
 
+    With --run and --qrels in place of MODEL and DATA, judge run files as trec_eval does.
+
     \b
     Examples:
       rankwise evaluate model.rw test.letor
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
+      rankwise evaluate model.rw items.csv --preferences votes.csv --a left --b right --winner won
+      rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
-    (DeLong, jackknife). Do not use the training data as DATA: on them the model looks better than
-    it is.
+    (DeLong, jackknife). With --preferences the share of statements in the right order is judged,
+    with intervals over pairs of items, or over judges (--judge). Do not use the training data as
+    DATA: on them the model looks better than it is.
     """
+    if runs.paths or runs.qrels:
+        if task is not None:
+            raise Mistake("--run and --qrels take the place of MODEL and DATA: leave these out.")
+        evaluate_runs(runs, Wanted(scoring, relevant, per_query, as_json))
+        return
+    if task is None:
+        raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
     from rankwise.workflow.judging import MEASURED, judge
 
+    if task.files.preferences:
+        _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
+        return
     with working("evaluating"):
         items, scores = task.scored()
         if items.y is None:
@@ -82,3 +102,29 @@ def evaluate(
         label, size = judgement.queries.labels[number], judgement.queries.sizes[number]
         shown.add_row(*cells(str(label)), str(size), *figures)
     console.print(shown)
+
+
+def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, Any]) -> None:
+    from rankwise.workflow.judged_statements import judge_statements, probabilities
+
+    for option, value in unused.items():
+        if value:
+            raise Mistake(f"{option} is for scores: preferences are judged one by one.")
+    with working("evaluating"):
+        items, scores = task.scored()
+        assert items.preferences is not None
+        said = probabilities(task.model, items)
+        judgement = judge_statements(items.preferences, scores, said)
+        flattered = task.model.was_trained_on(items)
+    if flattered:
+        say(f"Note: {FLATTERED}")
+    if as_json:
+        say_json({**judgement.record(), "on_training_data": flattered})
+        return
+    shown = table("measure", "value", "95% interval", right=(1,))
+    for measure in judgement.measures:
+        shown.add_row(measure.name, *measure.cells())
+    console = stdout()
+    console.print(shown)
+    what = "judges" if judgement.resampled == "groups" else judgement.resampled
+    console.print(f"Intervals are over {judgement.units:,} {what}.")

@@ -35,18 +35,23 @@ def write_model(model: TrainedModel, path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def applies_model(query: str = COLUMNS["query"].option) -> Callable:
+def applies_model(query: str = COLUMNS["query"].option, required: bool = True) -> Callable:
     """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
 
-    The command receives them as its first argument, a ModelAndData.
+    The command receives them as its first argument, a ModelAndData, or None if they are not
+    required and neither is given.
     """
 
     def decorate(command: Callable) -> Callable:
-        @click.argument("model")
-        @click.argument("data")
+        @click.argument("model", required=required)
+        @click.argument("data", required=required)
         @data_options(query)
         @wraps(command)
-        def bundled(model: str, data: str, files: DataOptions, **options: Any) -> Any:
+        def bundled(model: str | None, data: str | None, files: DataOptions, **options: Any) -> Any:
+            if model is None:
+                return command(None, **options)
+            if data is None:
+                raise click.UsageError("Missing argument 'DATA'.")
             return command(ModelAndData(model, data, files), **options)
 
         return bundled
@@ -97,13 +102,22 @@ class ModelAndData:
 
     def _items(self) -> Items:
         """The items of DATA with the features of the model, read as in training."""
-        from rankwise.cli.data_files import read_items, read_nodes, read_ratings
+        from rankwise.cli.data_files import (
+            read_items,
+            read_nodes,
+            read_preferences,
+            read_ratings,
+            refuse_vote_columns,
+        )
 
         model, record = self.model, self.model.training
         features = record.get("features") or None
         if self.files.items:
             return read_ratings(self.data_path, read_nodes(self.files.items, features))
-        items, _ = read_items(self.data_path, self.files.over(record.get("reading")), features)
+        if not self.files.preferences:
+            refuse_vote_columns(self.files)
+        files = self.files.of_items if self.files.preferences else self.files
+        items, _ = read_items(self.data_path, files.over(record.get("reading")), features)
         n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
@@ -115,4 +129,4 @@ class ModelAndData:
         fills_missing = model.scaler is not None and model.scaler.missing == "median"
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
             items.refuse_missing("Train with --missing median, or --learner rank-boost.")
-        return items
+        return read_preferences(self.files, items) if self.files.preferences else items

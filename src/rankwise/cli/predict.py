@@ -2,63 +2,81 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
 
-from rankwise.cli.console import check_writable, working, write_text
+from rankwise.cli.console import Mistake, check_writable, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.io.plain_text import one_word
+from rankwise.cli.result_files import KINDS, kind_of, write_rows
+from rankwise.io.trec import run_text
+
+if TYPE_CHECKING:
+    from rankwise.workflow.ranking_data import Items
 
 
 @click.command()
 @click.option(
     "-o", "--output", default="-", metavar="SCORES", help="File to write; default: stdout."
 )
-@click.option("--trec", is_flag=True, help="Write a TREC run file: qid Q0 docid rank score tag.")
+@click.option(
+    "--as",
+    "kind",
+    type=click.Choice(["scores", *KINDS, "trec"]),
+    help="What to write; default: what the ending of SCORES says (.csv, .tsv, .json, .jsonl, "
+    ".parquet), else one score per line.",
+)
+@click.option("--trec", is_flag=True, help="The same as --as trec: qid Q0 docid rank score tag.")
 @click.option("--tag", default="rankwise", show_default=True, help="Last column of a run file.")
 @applies_model()
-def predict(task: ModelAndData, output: str, trec: bool, tag: str) -> None:
-    """Score the items of DATA with MODEL, one score per line in the order of DATA.
+def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str) -> None:
+    """Score the items of DATA with MODEL, in the order of DATA.
 
     \b
     Examples:
       rankwise predict model.rw new.csv -o scores.txt
+      rankwise predict model.rw new.csv -o ranking.csv
       rankwise predict model.rw test.letor.gz --trec -o run.txt
       cat new.csv | rankwise predict model.rw - | head
+      rankwise predict model.rw new.csv --as json | jq ".[0]"
       rankwise predict model.rw edges.csv --nodes proteins.csv -o scores.txt
 
-    Higher scores are better. A model trained with --scale query scales the items of DATA within
-    their own queries.
+    Higher scores are better. A table (CSV, TSV, JSON, JSON lines, Parquet) has the columns query
+    (if there are queries), id, score and rank, where rank 1 is the best item of its query; items
+    without names are numbered from 1. A model trained with --scale query scales the items of DATA
+    within their own queries.
     """
+    if trec and kind not in (None, "trec"):
+        raise Mistake(f"--trec writes a run file, --as {kind} does not: give one of them.")
+    kind = "trec" if trec else kind or kind_of(output, "scores")
     check_writable(output)
     with working("predicting"):
         items, scores = task.scored()
-    text = run_file(scores, items.qid, items.names, tag) if trec else score_lines(scores)
-    write_text(output, text)
+    if kind == "scores":
+        write_text(output, score_lines(scores))
+    elif kind == "trec":
+        if scores.ndim > 1:
+            raise Mistake("the model has several outputs, but a run file holds one score.")
+        names = items.names if items.named else [f"row_{i}" for i in range(1, len(items) + 1)]
+        write_text(output, run_text(items.qid, names, scores, tag=tag))
+    else:
+        write_rows(output, ranking_columns(items, scores), kind)
+
+
+def ranking_columns(items: Items, scores: np.ndarray) -> dict[str, Any]:
+    """The columns of a table of predictions: query, id, score and rank within the query."""
+    columns: dict[str, Any] = {} if items.qid is None else {"query": items.qid}
+    columns["id"] = items.names if items.named else np.arange(1, len(items) + 1)
+    if scores.ndim > 1:
+        return columns | {f"score {j + 1}": one for j, one in enumerate(scores.T)}
+    rank = np.empty(len(scores), dtype=np.int64)
+    for members in items.queries:
+        rank[members[np.argsort(-scores[members], kind="stable")]] = np.arange(1, len(members) + 1)
+    return columns | {"score": scores, "rank": rank}
 
 
 def score_lines(scores: np.ndarray) -> str:
     """One line per item with every digit of its score, or of its scores if there are several."""
     rows = scores.reshape(len(scores), -1).tolist()
     return "".join(" ".join(repr(value) for value in row) + "\n" for row in rows)
-
-
-def run_file(scores: np.ndarray, qid: Any, names: Any, tag: str) -> str:
-    """Queries in the order of their first item, items from the highest score; ranks from 1.
-
-    White space and control characters of a name become "_", because a space ends a column.
-    """
-    from rankwise.supervision.queries import Queries
-
-    queries = Queries.from_labels(qid, len(scores))
-    first = np.minimum.reduceat(queries.order, queries.starts[:-1])
-    lines = []
-    for number in np.argsort(first, kind="stable"):
-        members = queries.members(number)
-        label = one_word(str(queries.labels[number])) if qid is not None else "0"
-        for rank, item in enumerate(members[np.argsort(-scores[members], kind="stable")], 1):
-            name = one_word(str(names[item]))
-            lines.append(f"{label} Q0 {name} {rank} {float(scores[item])!r} {one_word(tag)}\n")
-    return "".join(lines)

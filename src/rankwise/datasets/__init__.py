@@ -4,8 +4,10 @@ from rankwise.datasets.synthetic import make_ranking, make_rock_paper_scissors
 from rankwise.io.edge_lists import read_edges, read_preferences, read_ratings
 from rankwise.io.letor import read_letor, write_letor
 from rankwise.io.ppi_corpus import read_ppi_corpus
+from rankwise.io.run_tables import training_table
 from rankwise.io.sentences import Corpus, Dependency, Entity, Pair, Sentence, Token
 from rankwise.io.tables import read_table
+from rankwise.io.trec import read_qrels, read_run, write_run
 
 __all__ = [
     "Corpus",
@@ -20,7 +22,11 @@ __all__ = [
     "read_letor",
     "read_ppi_corpus",
     "read_preferences",
+    "read_qrels",
     "read_ratings",
+    "read_run",
     "read_table",
+    "training_table",
     "write_letor",
+    "write_run",
 ]

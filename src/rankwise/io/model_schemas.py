@@ -211,6 +211,7 @@ _STRENGTHS = ("strengths_", "order_effect_", "tie_effect_", "components_")
 _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
 _RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
 _CHOSEN_RELATION = ("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_")
+_SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
 _SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")
 
 # The models that `save` accepts, each with its fitted attributes.
@@ -219,6 +220,9 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:RLS", _SHAPE, fitted=_SOLVED, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE, fitted=(*_SOLVED, *_CHOSEN)),
     Estimator("rankwise:RankLogistic", _VOTES, fitted=(*_ITERATED, *_STRENGTHS), **_COUNTED),
+    Estimator(
+        "rankwise:RankLogisticCV", _VOTES, fitted=(*_ITERATED, *_STRENGTHS, *_CHOSEN), **_COUNTED
+    ),
     Estimator("rankwise:RankSVM", _SVM, fitted=_ITERATED),
     Estimator("rankwise:RankSVMCV", _SVM, fitted=(*_ITERATED, *_CHOSEN)),
     Estimator(
@@ -231,6 +235,7 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS, fitted=(*_SOLVED, *_CHOSEN_C)),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS, fitted=_ITERATED),
     Estimator("rankwise:RankBoost", ("_has_queries",), fitted=_BOOSTED),
+    Estimator("rankwise:GreedyRankRLS", ("_has_queries",), fitted=_SELECTED),
     Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",), fitted=_RELATION),
     Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
     Estimator(
@@ -250,6 +255,8 @@ _PARTS: tuple[Estimator | Foreign | Part, ...] = (
     Part("rankwise.supervision.vote_counts:VoteCounts", _COUNTS, _checked_counts),
     Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
     Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
+    Part("rankwise:Censored", ("event", "time")),
+    Part("rankwise.supervision.censored:CensoredItems", ("outcome", "queries", "weight")),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
     Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, with_attributes),
     Part("rankwise.spaces.nodes:Nodes", _NODE_FIELDS),

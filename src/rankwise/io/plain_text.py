@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 import unicodedata
+from urllib.parse import quote
 
 UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 """Categories of control characters, of marks that change direction, of halves of characters."""
@@ -27,9 +28,25 @@ def one_line(text: str) -> str:
     return plain(" ".join(text.splitlines()))
 
 
-def one_word(text: str) -> str:
-    """The text with `_` for white space and for unseen characters; `_` if it is empty."""
-    return "_".join("".join(" " if _is_unseen(c) else c for c in text).split()) or "_"
+def unseen_escaped(text: str) -> str:
+    """The text as one word: blanks, unseen characters and % as the %20 of web addresses."""
+    escaped = (_escape(c) if c == "%" or _is_blank_or_unseen(c) else c for c in text)
+    return "".join(escaped) or "%"
+
+
+def _escape(character: str) -> str:
+    return quote(character, safe="", errors="surrogatepass")
+
+
+def is_one_word(text: str) -> bool:
+    """Whether the text is not empty, and without blanks and unseen characters."""
+    if text.isascii():
+        return text.isprintable() and " " not in text and text != ""
+    return not any(map(_is_blank_or_unseen, text))
+
+
+def _is_blank_or_unseen(character: str) -> bool:
+    return character.isspace() or _is_unseen(character)
 
 
 def shell_line(words: list[str]) -> str:

@@ -64,6 +64,19 @@ def read_table(
         if isinstance(value, str):
             raise ValueError(f"{name} must be a list of columns; got the text {value!r}.")
     columns = read_columns(read_source(path))
+    return table_of(columns, target, query, comments, features, drop, missing)
+
+
+def table_of(
+    columns: Columns,
+    target: str | None = None,
+    query: str | None = None,
+    comments: str | None = None,
+    features: Sequence[str] | None = None,
+    drop: Sequence[str] = (),
+    missing: str = "error",
+) -> Bunch:
+    """What `read_table` returns, from columns that were read."""
     named = {"target": target, "query": query, "comments": comments}
     taken = [columns.require(column, role) for role, column in named.items() if column is not None]
     taken += [columns.require(column, "drop") for column in drop]
