@@ -82,7 +82,8 @@ class TrainedModel(BaseEstimator):
     @property
     def needs_queries(self) -> bool:
         """Whether scores need qid: features are scaled within queries, and it learnt from some."""
-        if self.scaler is None or self.scaler.fitted_parameters.scale != "query":
+        fitted = getattr(self.scaler, "fitted_parameters", None)  # other transformers have none
+        if getattr(fitted, "scale", None) != "query":
             return False
         trained = self.training.get("trained") or {}
         if "queries" in trained:
