@@ -79,6 +79,10 @@ def models() -> dict:
             plain,
         ),
         "rank_logistic": (_fit(rw.RankLogistic(), X, preferences=PREFERENCES), plain),
+        "rank_logistic_cv": (
+            _fit(rw.RankLogisticCV([0.1, 1.0], cv=3), X, preferences=PREFERENCES),
+            plain,
+        ),
         "rank_logistic kernel": (
             _fit(rw.RankLogistic(**rbf, item_effect=0.5), X, preferences=PREFERENCES),
             plain,

@@ -19,6 +19,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.RankRLSCV",
             "rankwise.RLS",
             "rankwise.RankLogistic",
+            "rankwise.RankLogisticCV",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",

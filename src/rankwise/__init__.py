@@ -20,6 +20,7 @@ _HOME = {
     "RLS": "learners.rank_rls",
     "RankBoost": "learners.rank_boost",
     "RankLogistic": "learners.rank_logistic",
+    "RankLogisticCV": "learners.rank_logistic_cv",
     "RankRLS": "learners.rank_rls",
     "RankRLSCV": "learners.rank_rls_cv",
     "RankSVM": "learners.rank_svm",

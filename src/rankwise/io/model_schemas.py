@@ -195,6 +195,7 @@ _MODELS = (
     Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankLogistic", _VOTES, **_COUNTED),
+    Estimator("rankwise:RankLogisticCV", _VOTES, **_COUNTED),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
     Estimator(
