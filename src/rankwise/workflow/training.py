@@ -41,6 +41,8 @@ def train(recipe: Recipe, data: Any) -> TrainedModel:
 def _fit_items(recipe: Recipe, items: Items) -> Fit:
     if items.preferences is not None and "preferences" not in recipe.method.options:
         raise ValueError(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
+    if items.preferences is None and recipe.method.needs_preferences:
+        raise ValueError(f"{recipe.learner} learns from votes, not from scores: --preferences.")
     if items.preferences is None and items.y is None:
         raise ValueError(f"{items.source} holds no scores to learn from.")
     items, scaler = _prepared(recipe, items)
