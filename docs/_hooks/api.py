@@ -17,6 +17,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
         [
             "rankwise.RankRLS",
             "rankwise.RankRLSCV",
+            "rankwise.GreedyRankRLS",
             "rankwise.RLS",
             "rankwise.RankLogistic",
             "rankwise.RankLogisticCV",

@@ -9,9 +9,11 @@ __version__ = "0.1.0"
 
 _ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
 _HOME = {
+    "Censored": "supervision.censored",
     "ConditionalRanker": "learners.conditional_ranker",
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",
+    "GreedyRankRLS": "learners.greedy_rank_rls",
     "InvalidKernel": "exceptions",
     "KernelMap": "learners.kernel_map",
     "MPRank": "learners.mprank",

@@ -4,6 +4,13 @@ from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.baseline_verdict import Verdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
+from rankwise.evaluation.feature_selection import (
+    SelectionCurve,
+    Stability,
+    selection_curve,
+    selection_stability,
+    stability_of,
+)
 from rankwise.evaluation.intervals import confidence_interval
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
@@ -14,6 +21,7 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
+from rankwise.evaluation.survival_intervals import uno_interval
 
 __all__ = [
     "Comparison",
@@ -22,6 +30,8 @@ __all__ = [
     "NestedScore",
     "RunComparison",
     "RunDifference",
+    "SelectionCurve",
+    "Stability",
     "Tournament",
     "Verdict",
     "compare",
@@ -34,5 +44,9 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "selection_curve",
+    "selection_stability",
+    "stability_of",
     "tournament",
+    "uno_interval",
 ]

@@ -10,14 +10,17 @@ ties, in O(m), and rules for hold-outs of one or two items.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Protocol
+from copy import copy
+from typing import Self, cast
 
 import numpy as np
-from scipy import sparse
 
+from rankwise.losses.censored_laplacian import CensoredLaplacian
+from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs, StatementCosts
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.laplacian import ScoreLaplacian, Target
+from rankwise.losses.pair_graph import PairCost, PairGraph, SquaredTargets
 from rankwise.losses.quadratic_loss import (
     FreeRows,
     HoldoutRule,
@@ -25,21 +28,20 @@ from rankwise.losses.quadratic_loss import (
     QuadraticLoss,
     TieFreeRows,
 )
-from rankwise.losses.query_weights import PAIRS, QueryWeighting, inverse_or_zero, pair_totals
+from rankwise.losses.query_weights import (
+    PAIRS,
+    QUERIES,
+    QueryWeighting,
+    inverse_or_zero,
+    pair_totals,
+)
 from rankwise.numerics.memory import refuse_too_large
+from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 
 NEAR_TIE = 1e-6
 """The smallest difference, as a share of the largest, that the relative loss accepts."""
-
-
-class PairCost(Protocol):
-    """What a loss of your own needs."""
-
-    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The target z and the weight w of pairs whose scores differ by `difference` > 0."""
-        ...
 
 
 class PairLoss(QuadraticLoss):
@@ -60,6 +62,8 @@ class PairLoss(QuadraticLoss):
     def quadratic(self, supervision: Supervision) -> Quadratic:
         if isinstance(supervision, ComparedItems):
             return self._of_preferences(supervision)
+        if isinstance(supervision, CensoredItems):
+            return self._of_comparable_pairs(supervision)
         assert isinstance(supervision, ScoredItems)
         return self._of_all_pairs(supervision)
 
@@ -78,6 +82,8 @@ class PairLoss(QuadraticLoss):
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         """Statements about one pair leave together, by updates of low rank."""
+        if isinstance(supervision, CensoredItems):
+            return self._rule_of_comparable_pairs(supervision)
         if not isinstance(supervision, ComparedItems):
             return None
         costs = self._statement_costs(supervision)
@@ -88,19 +94,54 @@ class PairLoss(QuadraticLoss):
 
     def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
         """The graph of all pairs with different scores, one query after another."""
+        return self._of_listed_pairs(supervision, supervision.Y[:, 0])
+
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The graph of the comparable pairs with different times, whose difference is that of the
+        times: the least that it can be if the longer time is censored."""
+        return self._of_listed_pairs(
+            supervision, supervision.outcome.time, supervision.outcome.event
+        )
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> HoldoutRule | None:
+        """How items with censored outcomes leave; None: by refits."""
+        return None
+
+    def _of_listed_pairs(
+        self, supervision: Supervision, y: np.ndarray, event: np.ndarray | None = None
+    ) -> Quadratic:
+        """The graph of the pairs y_h > y_j of a query, j having had the `event` if it is given."""
         largest = int(supervision.queries.sizes.max())
         way_out = 'loss="magnitude" and loss="unit" never form it'
         refuse_too_large(largest, largest, "the preference graph of a query", way_out, 4)
-        y, v = supervision.Y[:, 0], supervision.weight
-        graph = self._empty_graph(supervision.queries)
+        graph, v = self._empty_graph(supervision.queries), supervision.weight
         for items in supervision.queries:
-            above, below = np.nonzero(y[items][:, None] > y[items][None, :])
+            is_pair = y[items][:, None] > y[items][None, :]
+            if event is not None:
+                is_pair &= event[items]
+            above, below = np.nonzero(is_pair)
             winner, loser = items[above], items[below]
             difference, weight = y[winner] - y[loser], v[winner] * v[loser]
             weight = weight * self.weighting.scale(v[items].sum(), weight.sum())
             self.check_differences(difference, winner, loser)
             graph.add(winner, loser, *self._costs(difference, weight))
         return graph.quadratic()
+
+    def counting_pairs(self) -> Self:
+        """The same loss with query_weight="pairs"."""
+        loss = copy(self)
+        loss.weighting = PAIRS
+        return loss
+
+    def query_scales(self, supervision: Supervision) -> np.ndarray:
+        """(q,) the scale c that `weighting` gives to the pairs of each query."""
+        same_pairs = MagnitudeLoss(keep_ties=False, weighting=self.weighting)
+        return same_pairs.query_scales(supervision)
+
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """Σ over pairs of weight · w² z²: the error of a model that says 0. O(Σ m_q²)."""
+        squares = OwnLoss(SquaredTargets(self), weighting=self.weighting)
+        return float(cast(GraphLaplacian, squares.quadratic(supervision).laplacian).L.trace()) / 2
 
     def check_differences(
         self, difference: np.ndarray, winner: np.ndarray, loser: np.ndarray
@@ -124,34 +165,6 @@ class PairLoss(QuadraticLoss):
                 "differences of y are very small or very large, scale y."
             )
         return squared, pull
-
-
-class PairGraph:
-    """Collects pairs with their weights w² and pulls w² z into a graph over m items.
-
-    `blocks` (m,) numbers the items that only leave the problem together; None if connected items
-    alone do.
-    """
-
-    def __init__(self, m: int, blocks: np.ndarray | None = None):
-        self._m, self._blocks = m, blocks
-        self._parts: list[tuple[np.ndarray, ...]] = []
-        self._b = np.zeros(m)
-
-    def add(
-        self, winner: np.ndarray, loser: np.ndarray, squared: np.ndarray, pull: np.ndarray
-    ) -> None:
-        self._parts.append((winner, loser, squared))
-        self._b += np.bincount(winner, pull, minlength=self._m)
-        self._b -= np.bincount(loser, pull, minlength=self._m)
-
-    def quadratic(self) -> Quadratic:
-        winner, loser, squared = (np.concatenate(part) for part in zip(*self._parts))
-        counted = squared != 0
-        edges = (squared[counted], (winner[counted], loser[counted]))
-        graph = sparse.csr_array(edges, shape=(self._m, self._m))
-        laplacian = GraphLaplacian(sparse.csr_array(graph + graph.T), self._blocks)
-        return Quadratic(laplacian, Target(laplacian, given=self._b[:, None]))
 
 
 class OwnLoss(PairLoss):
@@ -213,6 +226,9 @@ class TieFreeLoss(PairLoss):
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return difference, np.ones(len(difference))
+
+    def query_scales(self, supervision: Supervision) -> np.ndarray:
+        return cast(ScoreLaplacian | CensoredLaplacian, self.quadratic(supervision).laplacian).scale
 
     @abstractmethod
     def class_scores(
@@ -287,6 +303,21 @@ class MagnitudeLoss(TieFreeLoss):
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted))
 
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """The squared length of the target: there are scores with exactly these differences."""
+        beta = self.quadratic(supervision).target.beta
+        return float(np.einsum("rk,rk->", beta, beta))
+
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The target of a pair is the difference of its times, as in model 2 of Van Belle et al.
+        (2011); pairs of equal times have the target 0, and count if ties are kept."""
+        laplacian = censored_laplacian(supervision, self.weighting, equal_times=self.keep_ties)
+        return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted_times[:, None]))
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> ComparableRows:
+        target = supervision.shifted_times
+        return comparable_rows(supervision, self.weighting, target, equal_times=self.keep_ties)
+
     def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         if not self.keep_ties:
             supervision = supervision.without_tie_weights()
@@ -306,6 +337,11 @@ class UnitLoss(TieFreeLoss):
     name = 'loss="unit"'
     counts_below = True
 
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """The weight of all pairs, Σ c U: if the pairs of a query share weight 1, c is 1/U."""
+        inverse = UnitLoss(weighting=QUERIES).query_scales(supervision)
+        return float((self.query_scales(supervision) * inverse_or_zero(inverse)).sum())
+
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.ones(len(difference)), np.ones(len(difference))
 
@@ -324,6 +360,38 @@ class UnitLoss(TieFreeLoss):
         V = np.repeat(np.add.reduceat(class_weight, first), sizes)
         below = cumulated - class_weight - before_query
         return (2 * below + class_weight - V) * inverse_or_zero(V)
+
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The target of every comparable pair is 1, whichever of the times are censored."""
+        laplacian = censored_laplacian(supervision, self.weighting)
+        return Quadratic(laplacian, Target(laplacian, given=laplacian.unit_target()[:, None]))
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> ComparableRows:
+        return comparable_rows(supervision, self.weighting, None)
+
+
+def censored_laplacian(
+    supervision: CensoredItems, weighting: QueryWeighting, *, equal_times: bool = True
+) -> CensoredLaplacian:
+    """Of all comparable pairs, or of those with different times alone."""
+    outcome = supervision.outcome
+    level = supervision.level if equal_times else outcome.levels(equal_times=False)
+    return CensoredLaplacian(
+        level, outcome.event, supervision.queries, supervision.weight, weighting
+    )
+
+
+def comparable_rows(
+    supervision: CensoredItems,
+    weighting: QueryWeighting,
+    target: np.ndarray | None,
+    *,
+    equal_times: bool = True,
+) -> ComparableRows:
+    outcome = supervision.outcome
+    level = supervision.level if equal_times else outcome.levels(equal_times=False)
+    known = (supervision.weight, level, outcome.event, supervision.queries)
+    return ComparableRows(*known, weighting, target)
 
 
 def _columns(values: np.ndarray, k: int) -> np.ndarray:
