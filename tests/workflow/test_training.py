@@ -9,7 +9,6 @@ from rankwise.workflow.trained_model import TrainingRecord
 from rankwise.workflow.training import train, unfitted
 from tests.cli_files import made_items
 
-
 OF_SCORES = [
     name
     for name, method in LEARNERS.items()
