@@ -64,3 +64,7 @@ class SplitQuery(ValueError):
 
 class ClusterLost(ConnectionError):
     """The Dask cluster went away, or lost a task for good, in the middle of a fit."""
+
+
+class VersionWarning(UserWarning):
+    """A model file with parts of scikit-learn that another version of scikit-learn wrote."""

@@ -124,6 +124,11 @@ class ModelAndData:
         n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
+        if model.needs_queries and items.qid is None:
+            raise Mistake(
+                f"{items.source} has no column of queries, but the model scales features within "
+                "each query: give --query COLUMN."
+            )
         fills_missing = model.scaler is not None and model.scaler.missing == "median"
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
             items.refuse_missing("Train with --missing median, or --learner rank-boost.")

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.learners.ranker import Ranker
 from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
@@ -125,6 +126,8 @@ class RankBoost(Ranker):
 
     def _check_features(self, X: Any, *, reset: bool) -> np.ndarray:
         options = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": "csr"}
+        if not reset:
+            X = matched_columns(X, getattr(self, "feature_names_in_", None))
         refuse_unreal(X, "X")
         with naming_text(X, "X"):
             X = validate_data(self, X, reset=reset, **options)

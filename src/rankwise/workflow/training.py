@@ -83,6 +83,8 @@ def train_best(recipes: Sequence[Recipe], data: Any) -> TrainedModel:
 def _fit_items(recipe: Recipe, items: Items) -> Fit:
     if items.preferences is not None and "preferences" not in recipe.method.options:
         raise ValueError(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
+    if items.preferences is None and recipe.method.needs_preferences:
+        raise ValueError(f"{recipe.learner} learns from votes, not from scores: --preferences.")
     if isinstance(items.y, Censored) and "outcomes" not in recipe.method.options:
         raise ValueError(
             f"{recipe.learner} learns from scores: rank-rls and rank-svm take --time and --event."
@@ -107,7 +109,7 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
         items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
     scaler = None
     if recipe.scale != "none" or missing == "median":
-        scaler = ItemScaler(recipe.scale, missing=missing).fit(X)
+        scaler = ItemScaler(recipe.scale, missing=missing).fit(X, qid=items.qid)
         X = scaler.transform(X, items.qid)
     return replace(items, X=X), scaler
 
