@@ -1,7 +1,7 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
-from rankwise.evaluation.baseline_verdict import Verdict
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.feature_selection import (
@@ -12,6 +12,7 @@ from rankwise.evaluation.feature_selection import (
     stability_of,
 )
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -21,9 +22,10 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
-from rankwise.evaluation.survival_intervals import uno_interval
+from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 
 __all__ = [
+    "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
@@ -32,12 +34,13 @@ __all__ = [
     "RunDifference",
     "SelectionCurve",
     "Stability",
+    "Suspects",
     "Tournament",
-    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
+    "dynamic_auc_intervals",
     "learning_curve",
     "leave_pair_out_interval",
     "lpo_roc",
@@ -47,6 +50,7 @@ __all__ = [
     "selection_curve",
     "selection_stability",
     "stability_of",
+    "suspects",
     "tournament",
     "uno_interval",
 ]
