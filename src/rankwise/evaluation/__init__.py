@@ -1,5 +1,6 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
+from rankwise.evaluation.agreement import JudgeAgreement, judge_agreement
 from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.baseline_verdict import Verdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
@@ -15,20 +16,24 @@ from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import uno_interval
+from rankwise.evaluation.transitivity import TransitivityTest, transitivity_test
 
 __all__ = [
     "Comparison",
     "Curve",
     "Difference",
+    "JudgeAgreement",
     "NestedScore",
     "RunComparison",
     "RunDifference",
     "Tournament",
+    "TransitivityTest",
     "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
+    "judge_agreement",
     "learning_curve",
     "leave_pair_out_interval",
     "lpo_roc",
@@ -36,5 +41,6 @@ __all__ = [
     "permutation_test",
     "regularisation_curve",
     "tournament",
+    "transitivity_test",
     "uno_interval",
 ]
