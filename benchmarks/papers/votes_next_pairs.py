@@ -54,6 +54,7 @@ def informative_top(model, rng) -> np.ndarray:
     return model.next_pairs(n=BATCH, top=TOP)
 
 
+OTHER_ALPHAS = (0.1, 0.3, 0.5, 1.0, 2.0)
 MEASURES = (
     "root mean squared error of differences",
     "root mean squared error of differences with the top 3",
@@ -68,8 +69,9 @@ WAYS = {
 }
 
 
-def run(choose, spread: float, rng) -> np.ndarray:
+def run(choose, spread: float, rng, alpha: float | None = None) -> np.ndarray:
     """(batches, 3) after each batch: error of differences, of those of the top, share in order."""
+    alpha = 1 / (2 * spread**2) if alpha is None else alpha
     truth = spread * rng.normal(size=ITEMS)
     truth -= truth.mean()
     circle = rng.permutation(ITEMS)
@@ -82,7 +84,7 @@ def run(choose, spread: float, rng) -> np.ndarray:
         said = drawn(truth, a, b, rng)
         winner, loser = np.append(winner, said.winner), np.append(loser, said.loser)
         P = Preferences(winner, loser, n_items=ITEMS)
-        model = RankLogistic(1 / (2 * spread**2)).fit(None, preferences=P)
+        model = RankLogistic(alpha).fit(None, preferences=P)
         model.votes = P
         f = model.predict(None)
         error = (f[i] - f[j]) - (truth[i] - truth[j])
@@ -116,6 +118,16 @@ def main(repetitions: int = 200, figure: str | None = None) -> None:
                 rows.append((name, *values, needed))
             header = ("", *(f"{v} votes" for v in SHOWN), f"votes for {target:.3f}")
             table.show(f"{what}, strengths of deviation {spread:g}", header, rows)
+    rows = []
+    for alpha in OTHER_ALPHAS:
+        for name in ("random pairs", "next_pairs"):
+            rng = np.random.default_rng(0)
+            found = [run(WAYS[name], 1.0, rng, alpha) for _ in range(repetitions)]
+            curve = np.sqrt(np.mean(found, axis=0)[:, 0])
+            values = [f"{np.interp(v, votes, curve):.3f}" for v in SHOWN]
+            rows.append((f"alpha {alpha:g}, {name}", *values))
+    header = ("", *(f"{v} votes" for v in SHOWN))
+    table.show(f"other alphas: {MEASURES[0]}, strengths of deviation 1", header, rows)
     if figure:
         draw(figure, votes, curves)
 
