@@ -110,6 +110,7 @@ def models() -> dict:
         "mprank_cv": (_fit(rw.MPRankCV(), X, y, **BY_QUERY), plain),
         "svrank": (_fit(rw.SVRank(**rbf), X, y), plain),
         "rank_boost": (_fit(rw.RankBoost(9, validation_fraction=0.4), X, y, **BY_QUERY), plain),
+        "greedy": (_fit(rw.GreedyRankRLS(2), X, y, **BY_QUERY), plain),
         "conditional": (_fit(rw.ConditionalRanker(), X, RELATION), plain),
         "conditional symmetric": (
             _fit(

@@ -13,6 +13,7 @@ _HOME = {
     "ConditionalRanker": "learners.conditional_ranker",
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",
+    "GreedyRankRLS": "learners.greedy_rank_rls",
     "InvalidKernel": "exceptions",
     "KernelMap": "learners.kernel_map",
     "MPRank": "learners.mprank",

@@ -46,6 +46,13 @@ VOTES = {
 """The options that name a column of a file of votes, and their help."""
 
 
+class OutcomeTexts(dict):
+    """{"a": text, "b": text, "tie": text}, which is written as on the command line."""
+
+    def __str__(self) -> str:
+        return ",".join(f"{end}={text}" for end, text in self.items())
+
+
 class Outcomes(click.ParamType):
     """What a file writes if a won, if b won, and if neither did: "a=1,b=-1,tie=0"."""
 
@@ -57,7 +64,7 @@ class Outcomes(click.ParamType):
         parts = [part.partition("=") for part in value.split(",")]
         if not all(end in ("a", "b", "tie") and equals for end, equals, _ in parts):
             self.fail(f"{value!r} is not like a=1,b=-1,tie=0.", param, ctx)
-        return {end: text for end, _, text in parts}
+        return OutcomeTexts({end: text for end, _, text in parts})
 
 
 OUTCOMES = click.option(
@@ -105,7 +112,25 @@ COLUMNS = {
     "groups": ColumnOption(
         "--groups", "groups that are held out together", (), "groups", Columns.labels
     ),
+    "baseline": ColumnOption(
+        "--baseline",
+        "an existing ranking's scores, which the model must beat (LETOR: a feature's number)",
+        (),
+        "baseline",
+        Columns.must_be_numbers,
+    ),
+    "time": ColumnOption(
+        "--time", "times of censored outcomes, in place of scores", (), "time", Columns.times
+    ),
+    "event": ColumnOption(
+        "--event", "events: 1 if it was seen at --time, 0 if censored", (), "event", Columns.events
+    ),
 }
+OUTCOME = ("time", "event")
+"""The two columns that take the place of the scores."""
+BASELINE_AS_FEATURE = click.option(
+    "--baseline-as-feature", is_flag=True, help="Also learn from the column of --baseline."
+)
 
 
 @dataclass(frozen=True)
@@ -115,6 +140,7 @@ class DataOptions:
     format: str = "auto"
     columns: dict[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    baseline_as_feature: bool = False
     preferences: str | None = None
     items: str | None = None
     nodes: str | None = None
@@ -148,38 +174,62 @@ class DataOptions:
     def over(self, record: dict[str, Any] | None) -> DataOptions:
         """These options; columns that they leave open are those of the record."""
         past = record or {}
-        columns = {role: self.columns[role] or past.get(role) for role in COLUMNS}
+        columns = {role: self.columns.get(role) or past.get(role) for role in COLUMNS}
+        if self.columns.get("target"):  # judged by scores, whatever the model has learnt from
+            columns |= dict.fromkeys(OUTCOME)
+        elif any(self.columns.get(role) for role in OUTCOME):
+            columns["target"] = None
         return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
 
     def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
         """The options for a table with these columns, in which usual names are recognised."""
         columns = {
-            role: column.find(table, names, self.columns[role], required)
+            role: column.find(table, names, self.columns.get(role), required)
             for role, column in COLUMNS.items()
         }
+        if any(self.columns.get(role) for role in OUTCOME):
+            self._check_outcome()
+            columns["target"] = None  # a column with a usual name is then a feature
         return replace(self, format="auto", columns=columns)
 
+    def _check_outcome(self) -> None:
+        """A time says little without the event, and scores would contradict both."""
+        for role, other in (OUTCOME, OUTCOME[::-1]):
+            if not self.columns.get(other):
+                raise click.UsageError(
+                    f"--{role} needs --{other}: a censored outcome is a time and whether the event "
+                    "was seen then."
+                )
+        if self.columns.get("target"):
+            raise click.UsageError("give --target, or --time and --event, not both.")
 
-def data_options(query: str = COLUMNS["query"].option) -> Callable:
+
+def data_options(
+    query: str = COLUMNS["query"].option, *, baseline: bool = True, trains: bool = True
+) -> Callable:
     """The options of DATA for a command, which receives them as one argument, `files`.
 
-    `query` is the name of the option for the column of queries.
+    `query` is the name of the option for the column of queries. `baseline` says whether the command
+    compares with an existing ranking, and `trains` whether it chooses the features.
     """
+    roles = [role for role in COLUMNS if baseline or role != "baseline"]
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
         def bundled(*args: Any, **options: Any) -> Any:
-            columns = {role: options.pop(role) for role in COLUMNS}
+            columns = {role: options.pop(role) for role in roles}
             others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
             others["votes"] = {name: options.pop(name) for name in VOTES}
+            others["baseline_as_feature"] = options.pop("baseline_as_feature", False)
             return command(*args, files=DataOptions(columns=columns, **others), **options)
 
         options = [FORMAT]
-        for role, column in COLUMNS.items():
-            name = query if role == "query" else column.option
-            about = f"Tables: the column of {column.content}."
+        for role in roles:
+            name = query if role == "query" else COLUMNS[role].option
+            about = f"Tables: the column of {COLUMNS[role].content}."
             options.append(click.option(name, role, metavar="COLUMN", help=about))
         options.append(IGNORE)
+        options += [BASELINE_AS_FEATURE] if baseline and trains else []
         for role, about in FILES.items():
             name = f"--{role.replace('_', '-')}"
             options.append(click.option(name, role, metavar="FILE", help=about))

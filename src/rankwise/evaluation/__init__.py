@@ -2,10 +2,18 @@
 
 from rankwise.evaluation.agreement import JudgeAgreement, judge_agreement
 from rankwise.evaluation.auc import cross_val_auc
-from rankwise.evaluation.baseline_verdict import Verdict
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
+from rankwise.evaluation.feature_selection import (
+    SelectionCurve,
+    Stability,
+    selection_curve,
+    selection_stability,
+    stability_of,
+)
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -15,10 +23,11 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
-from rankwise.evaluation.survival_intervals import uno_interval
+from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 from rankwise.evaluation.transitivity import TransitivityTest, transitivity_test
 
 __all__ = [
+    "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
@@ -26,6 +35,9 @@ __all__ = [
     "NestedScore",
     "RunComparison",
     "RunDifference",
+    "SelectionCurve",
+    "Stability",
+    "Suspects",
     "Tournament",
     "TransitivityTest",
     "Verdict",
@@ -33,6 +45,7 @@ __all__ = [
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
+    "dynamic_auc_intervals",
     "judge_agreement",
     "learning_curve",
     "leave_pair_out_interval",
@@ -40,6 +53,10 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "selection_curve",
+    "selection_stability",
+    "stability_of",
+    "suspects",
     "tournament",
     "transitivity_test",
     "uno_interval",

@@ -8,14 +8,22 @@ import numpy as np
 
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
+from rankwise.report.outcome_page import build_outcome_report
 from rankwise.report.rendering import render_page
 from rankwise.report.statement_page import build_statement_report
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import verdict
+from rankwise.workflow.verdict import (
+    Verdict,
+    against_baseline,
+    in_one_sentence,
+    trained_beside,
+    verdict,
+)
 
 
 def build_report(
@@ -36,6 +44,10 @@ def build_report(
     if items.preferences is not None:
         options = (with_learning_curve, commands or [])
         return build_statement_report(model, items, title, *options)
+    if isinstance(items.y, Censored):
+        if with_learning_curve:
+            raise ValueError("a learning curve is for scores: leave --learning-curve out.")
+        return build_outcome_report(model, items, title, commands or [])
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
     is_relation = scores is not None
@@ -57,16 +69,34 @@ def build_report(
         figures.append(sections.learning(curve))
     on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
+    opening, worse = verdict(judgement, path, on_training_data=on_training_data), None
+    if items.baseline is not None:
+        opening, worse = _beside_baseline(model, learner, items, s, on_training_data)
     return render_page(
         "report.html",
         title=title or f"{learner} on {PurePath(items.source).name}",
         subtitle=f"{items.describe()}.",
         version=model.training.get("versions", {}).get("rankwise", ""),
-        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        verdict=opening,
+        worse=worse,
         tiles=sections.tiles(judgement, items.y),
         facts=sections.facts(model, items),
         judged_on_training_data=on_training_data,
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
+        suspects=None
+        if is_relation
+        else sections.suspect_labels(model, items, s, on_training_data),
         reproduction=sections.reproduction(model, commands or []),
     )
+
+
+def _beside_baseline(
+    model: TrainedModel, learner: str, items: Items, scores: np.ndarray, on_training_data: bool
+) -> tuple[Verdict, sections.WorseThanBaseline | None]:
+    """The verdict about the existing ranking, and the queries on which the model is worse."""
+    if on_training_data:
+        return trained_beside(model.training.get("baseline"), items.baseline_name), None
+    found = against_baseline(learner, scores, items)
+    assert found is not None
+    return in_one_sentence(found), sections.worse_than_baseline(found)

@@ -32,6 +32,10 @@ MEDIAN_OF = 1000
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, basis="auto" becomes a reduced set of BASIS items."""
 BASIS = 500
+SELECTING = "greedy-rank-rls"
+"""The learner that takes the place of rank-rls if features are to be selected."""
+SELECTED = 10
+"""The number of features that it selects if the recipe does not say."""
 REFITTED_FOLDS = 5
 """Number of folds for a learner that must be refitted for every fold."""
 
@@ -52,10 +56,12 @@ class LearningMethod:
     own_search: str = ""  # the learner that searches, for by_own_search
     default_folds: str | int = "auto"
     default_alphas: str = ""  # the candidates, if the recipe names none
+    argument: str | None = None  # the name of the parameter's argument, if it is not the first
     parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
     to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
     depends_on_scale: bool = True  # features of larger scale have more influence
+    needs_preferences: bool = False  # learns from explicit preferences only
     learns_relations: bool = False  # learns from a Relation; the others learn from Items
 
     @property
@@ -72,6 +78,8 @@ class LearningMethod:
 
     def build(self, value: float, options: dict[str, Any]) -> Any:
         """The unfitted estimator with this value of the parameter."""
+        if self.argument is not None:
+            return self.estimator(**{self.argument: self.to_argument(value)}, **options)
         return self.estimator(self.to_argument(value), **options)
 
 
@@ -84,10 +92,18 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankRLS",
         "pairwise least squares; exact cross-validation in closed form",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences", "outcomes"),
         "by_own_search",
         "rankwise:RankRLSCV",
         default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
+    ),
+    SELECTING: LearningMethod(
+        "rankwise:GreedyRankRLS",
+        "rank-rls with few features (--select), added one by one by their held-out error",
+        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
+        ("alpha", "select", "query_weight", "cv"),
+        "by_greedy_selection",
+        argument="alpha",
     ),
     "rank-svm": LearningMethod(
         "rankwise:RankSVM",
@@ -95,12 +111,21 @@ LEARNERS: dict[str, LearningMethod] = {
         {name: {"loss": name} for name in ("hinge", "squared_hinge")},
         (
             *("alpha", "query_weight", *KERNEL_OPTIONS, "basis"),
-            *("cv", "tol", "max_iter", "preferences"),
+            *("cv", "tol", "max_iter", "preferences", "outcomes"),
         ),
         "by_own_search",
         "rankwise:RankSVMCV",
         default_folds=REFITTED_FOLDS,
         default_alphas="rankwise.learners.rank_svm_cv:DEFAULT_ALPHAS",
+    ),
+    "rank-logistic": LearningMethod(
+        "rankwise:RankLogistic",
+        "probabilities of preferences (Bradley-Terry); learns from --preferences only",
+        {"logistic": {}},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        "over_preferences",
+        "rankwise:RankLogisticCV",
+        needs_preferences=True,
     ),
     "mprank": LearningMethod(
         "rankwise:MPRank",
@@ -155,6 +180,7 @@ class Recipe:
     basis: str | int | None = "auto"
     scale: str = "none"
     missing: str = "refuse"
+    select: int | None = None  # None is the default of the learner
     epsilon: float = 0.1
     rounds: str | int = "auto"
     cv: str | int = "auto"
@@ -239,6 +265,9 @@ class Recipe:
                 is_large = not Kernel(self.kernel).is_linear and n_items > EXACT_KERNEL_UP_TO
                 arguments["basis"] = BASIS if is_large else None
                 found |= {"basis": BASIS} if is_large else {}
+        if "select" in used:
+            wanted = SELECTED if self.select is None else self.select
+            arguments |= {"n_features_to_select": wanted, "cv": self.cv}
         if "basis" in used or "rounds" in used:
             arguments["random_state"] = self.seed
         for name in ("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"):

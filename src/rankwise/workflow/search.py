@@ -25,14 +25,18 @@ from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
 from rankwise.numerics.progress import track
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 from rankwise.workflow.suited_measures import suited
 
 CONCORDANCE = "share of held-out pairs in the right order"
+COMPARABLE = "share of held-out comparable pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
+LEFT = "share of the held-out squared error left (too good: the features were chosen by it)"
 MOST_ROUNDS = 300
+SELECTION_ALPHAS = DefaultGrid(32.0, -3, 3, limit=12, step=1)
 REFITTED_ALPHAS = DefaultGrid(10.0, -4, 2, limit=10, step=2)
 
 
@@ -62,7 +66,7 @@ class SearchPath:
 
     @property
     def lower_is_better(self) -> bool:
-        return self.judged == COST
+        return self.judged in (COST, LEFT)
 
     @property
     def at_chosen(self) -> tuple[float, float | None]:
@@ -178,7 +182,8 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     scores = (results["alpha"], results["score"], results["score_se"])
     by = getattr(model, "cv_", None) if isinstance(cv, str) else None
     by = by or _held_out_in_words(cv, items)
-    about = (_judged(recipe), recipe.scoring, model.n_units_)
+    judged = COMPARABLE if isinstance(items.y, Censored) else _judged(recipe)
+    about = (judged, recipe.scoring, model.n_units_)
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, by, *about))
 
 
@@ -290,6 +295,26 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by, *about))
 
 
+def by_greedy_selection(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Alpha by the held-out error after the last feature: one selection for each candidate."""
+    _refuse_groups(recipe, items)
+    if recipe.scoring is not None:
+        raise ValueError(f"{recipe.learner} chooses by its held-out error: omit --scoring.")
+    models: dict[float, Any] = {}
+
+    def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        for alpha in map(float, alphas):
+            models[alpha] = recipe.method.build(alpha, options).fit(items.X, **items.supervision)
+        errors = [models[a].criterion_[-1] / models[a].criterion_of_none_ for a in alphas]
+        return -np.array(errors)[:, None], np.zeros((len(alphas), 1, 1))
+
+    given = None if recipe.alpha == "auto" else np.sort(recipe.candidates(()))
+    grid = search_grid(score, given, SELECTION_ALPHAS, ceiling=0.0)
+    chosen = float(grid.alphas[grid.best[0]])
+    by, errors = models[chosen].cv_, -grid.scores[:, 0]
+    return Fit(models[chosen], SearchPath("alpha", grid.alphas, errors, None, chosen, by, LEFT))
+
+
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha by the search of the learner: statements about the same two items leave together.
 
@@ -328,6 +353,14 @@ def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
     """The measure of the recipe in the form that the scores ask for."""
     if recipe.scoring is None:
         return None
+    if isinstance(items.y, Censored):
+        measure = Scorer(recipe.scoring)
+        if measure.name != "concordance":
+            raise ValueError(
+                f"censored outcomes are judged by concordance, not by {measure.title}: leave "
+                "--scoring out."
+            )
+        return measure
     return suited(recipe.scoring, np.asarray(items.y, dtype=float))
 
 
@@ -353,5 +386,5 @@ def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:
 def _held_out_in_words(cv: str | int, items: Items) -> str:
     queries = items.queries
     if isinstance(cv, str):
-        return str(Folds(cv, queries, items.y))
+        return str(Folds(cv, queries))
     return f"{cv} folds of whole queries" if len(queries) > 1 else f"{cv} folds"
