@@ -35,17 +35,20 @@ def write_model(model: TrainedModel, path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def applies_model(query: str = COLUMNS["query"].option, required: bool = True) -> Callable:
+def applies_model(
+    query: str = COLUMNS["query"].option, *, required: bool = True, judges: bool = False
+) -> Callable:
     """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
 
     The command receives them as its first argument, a ModelAndData, or None if they are not
-    required and neither is given.
+    required and neither is given. A command that `judges` the model also compares it with an
+    existing ranking, --baseline.
     """
 
     def decorate(command: Callable) -> Callable:
         @click.argument("model", required=required)
         @click.argument("data", required=required)
-        @data_options(query)
+        @data_options(query, baseline=judges, trains=False)
         @wraps(command)
         def bundled(model: str | None, data: str | None, files: DataOptions, **options: Any) -> Any:
             if model is None:

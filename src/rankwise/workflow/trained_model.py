@@ -37,6 +37,9 @@ class TrainingRecord(TypedDict, total=False):
     node_names: list[list[str]]  # relations: names of row and of column objects
     reading: dict[str, Any] | None  # command: format and columns of the data file
     command: list[str]  # command: the words of the command that trained the model
+    tried: list[dict[str, Any]]  # the recipes that were chosen from, with their held-out scores
+    nested: dict[str, Any]  # NestedJudgement.record(), if it was asked for
+    baseline: dict[str, Any]  # BaselineVerdict.record(), if there was an existing ranking
 
 
 class TrainedModel(BaseEstimator):
