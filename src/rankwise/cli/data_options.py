@@ -15,7 +15,8 @@ import click
 import numpy as np
 
 from rankwise.cli.recipe_options import stacked
-from rankwise.io.tables import Columns
+from rankwise.io.near_names import no_column
+from rankwise.io.table_columns import Columns
 
 FORMAT = click.option(
     "--format",
@@ -26,6 +27,30 @@ FORMAT = click.option(
 IGNORE = click.option(
     "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeatable)."
 )
+TABLES = {
+    "categorical": click.option(
+        "--categorical",
+        metavar="COLUMN",
+        multiple=True,
+        help="Tables: a column of categories, a feature for each level (repeatable).",
+    ),
+    "decimal": click.option(
+        "--decimal",
+        type=click.Choice(["auto", ".", ","]),
+        default="auto",
+        help="Tables: the decimal sign; auto finds it.",
+    ),
+    "encoding": click.option(
+        "--encoding", metavar="NAME", help="Of the text of DATA, if it is not UTF-8: cp1252, ..."
+    ),
+    "features": click.option(
+        "--features",
+        metavar="[NAME=]FILE",
+        multiple=True,
+        help="Further features, .npy or .npz with one row per item (repeatable).",
+    ),
+}
+"""The options that say how the cells of DATA become features, and where further features are."""
 FILES = {
     "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores; ids or rows from 0.",
     "items": "Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
@@ -56,8 +81,7 @@ class ColumnOption:
             lower = {column.lower(): column for column in reversed(columns)}
             return next((lower[name] for name in self.usual if name in lower), None)
         if required and given not in columns:
-            listed = ", ".join(map(repr, columns))
-            raise ValueError(f"{table} has no column {given!r} ({self.option}); it has {listed}.")
+            raise ValueError(no_column(table, given, self.option, columns))
         return given if given in columns else None
 
 
@@ -86,6 +110,12 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
+    categorical: tuple[str, ...] = ()
+    decimal: str = "auto"
+    encoding: str | None = None
+    features: tuple[str, ...] = ()
+    learnt: tuple[dict[str, Any], ...] = ()  # found in training: FeatureColumn.record()
+    arrays: tuple[dict[str, Any], ...] = ()  # found in training: names and widths of arrays
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""

@@ -103,6 +103,7 @@ class ModelAndData:
     def _items(self) -> Items:
         """The items of DATA with the features of the model, read as in training."""
         from rankwise.cli.data_files import read_items, read_nodes, read_ratings
+        from rankwise.learners.item_scaler import FILLED
 
         model, record = self.model, self.model.training
         features = record.get("features") or None
@@ -112,7 +113,7 @@ class ModelAndData:
         n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
-        fills_missing = model.scaler is not None and model.scaler.missing == "median"
+        fills_missing = model.scaler is not None and model.scaler.missing in FILLED
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
-            items.refuse_missing("Train with --missing median, or --learner rank-boost.")
+            items.refuse_missing("Train with --missing mean, or --learner rank-boost.")
         return items

@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.exceptions import GridWarning
-from rankwise.learners.item_scaler import ItemScaler
+from rankwise.learners.item_scaler import FILLED, ItemScaler
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
@@ -58,9 +58,11 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
     if recipe.method.takes_missing_values:
         X, missing = X.toarray() if sparse.issparse(X) else X, "keep"
     if missing == "refuse":
-        items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
+        items.refuse_missing(
+            "--missing mean or median fills it, --learner rank-boost takes it as it is."
+        )
     scaler = None
-    if recipe.scale != "none" or missing == "median":
+    if recipe.scale != "none" or missing in FILLED:
         scaler = ItemScaler(recipe.scale, missing=missing).fit(X)
         X = scaler.transform(X, items.qid)
     return replace(items, X=X), scaler
