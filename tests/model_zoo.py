@@ -30,6 +30,7 @@ RELATION = rng.normal(size=(30, 30))
 EDGES = np.argwhere(rng.uniform(size=(30, 30)) < 0.4)
 BY_QUERY = {"qid": qid}
 PREFERENCES = rw.Preferences.from_scores(y, qid)
+OUTCOME = rw.Censored(np.arange(len(y)) % 3 > 0, np.round(np.abs(y), 1))
 VOTES = rw.Preferences.from_votes(list("abcab"), list("bcacc"), ["a", "tie", "b", "a", "a"])
 
 
@@ -60,6 +61,8 @@ def models() -> dict:
         "rank_rls basis": (_fit(rw.RankRLS(**rbf, basis=5), X, y), plain),
         "rank_rls linear basis": (_fit(rw.RankRLS(basis=[3, 1, 2]), X, y), plain),
         "rank_rls gram": (_fit(rw.RankRLS(kernel="precomputed"), gram, y), (gram_new,)),
+        "rank_rls censored": (_fit(rw.RankRLS(), X, OUTCOME, qid=qid), plain),
+        "rank_svm censored": (_fit(rw.RankSVM(), X, OUTCOME), plain),
         "rank_rls preferences": (_fit(rw.RankRLS(), X, preferences=PREFERENCES), plain),
         "rank_rls stream": (_stream(rw.RankRLS(), qid=True), plain),
         "rank_rls sparse": (_fit(rw.RankRLS(kernel="poly"), SPARSE, y), thin),

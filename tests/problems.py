@@ -3,6 +3,7 @@
 import numpy as np
 
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
+from rankwise.supervision.censored import Censored, CensoredItems
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems
 
@@ -16,6 +17,12 @@ def scored(y, qid=None, weight=None) -> ScoredItems:
 def compared(preferences, m, qid=None, weight=None) -> ComparedItems:
     weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
     return ComparedItems(preferences, Queries.from_labels(qid, m), weight)
+
+
+def censored(event, time, qid=None, weight=None) -> CensoredItems:
+    m = len(time)
+    weight = np.ones(m) if weight is None else np.asarray(weight, dtype=float)
+    return CensoredItems(Censored(event, time), Queries.from_labels(qid, m), weight)
 
 
 def quadratic_of(supervision, loss="magnitude", ties="keep", query_weight="pairs"):

@@ -9,6 +9,7 @@ __version__ = "0.1.0"
 
 _ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
 _HOME = {
+    "Censored": "supervision.censored",
     "ConditionalRanker": "learners.conditional_ranker",
     "ConditionalRankerCV": "learners.conditional_ranker_cv",
     "EstimateWarning": "exceptions",

@@ -28,9 +28,16 @@ def refuse_masked(values, name: str) -> None:
 def refuse_unreal(values, name: str) -> None:
     """Refuse what a conversion to float64 would change silently.
 
-    These are masks, dates, complex numbers, and integers beyond 2**53 that no float64 equals.
+    These are masks, dates, complex numbers, censored outcomes, and integers beyond 2**53 that no
+    float64 equals.
     """
     refuse_masked(values, name)
+    if getattr(getattr(values, "dtype", None), "names", None):
+        raise ValueError(
+            f"{name} holds censored outcomes (rankwise.Censored or a structured array), where "
+            "numbers are needed: RankRLS, RankRLSCV, RankSVM, RankSVMCV and GreedyRankRLS learn "
+            "from censored outcomes, metrics.concordance and metrics.uno_concordance judge them."
+        )
     if isinstance(values, np.ma.MaskedArray | np.ndarray) or sparse.issparse(values):
         kinds: list[tuple[str, str]] = [(values.dtype.kind, name)]
     elif hasattr(values, "columns") and hasattr(values, "dtypes"):

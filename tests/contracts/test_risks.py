@@ -8,13 +8,14 @@ from rankwise.losses.epsilon_insensitive import residual_risk
 from rankwise.losses.logistic import TIES, logistic_risk
 from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks
 from rankwise.losses.query_weights import QUERY_WEIGHTS
-from tests.problems import compared, scored
+from tests.problems import censored, compared, scored
 
 RNG = np.random.default_rng(1)
 M = 20
 Y = RNG.integers(0, 5, M).astype(float)
 QID = RNG.integers(0, 3, M)
 WEIGHT = RNG.uniform(0.5, 2.0, M)
+EVENT = RNG.random(M) < 0.7
 SHOWN = RNG.integers(0, M, (2, 60))
 VOTES = Preferences.from_votes(
     [f"i{i:02d}" for i in SHOWN[0]],
@@ -29,12 +30,17 @@ def members():
         yield f"{loss} of scores", hinge_risks(loss, scored(Y, QID))[0]
         statements = Preferences.from_scores(Y, QID)
         yield f"{loss} of preferences", hinge_risks(loss, compared(statements, M, QID))[0]
+        yield f"{loss} of censored outcomes", hinge_risks(loss, censored(EVENT, Y, QID))[0]
         for name in QUERY_WEIGHTS:
+            items = censored(EVENT, Y, QID, WEIGHT)
+            yield f"{loss} of weighted outcomes, {name}", hinge_risks(loss, items, name)[0]
             told = scored(Y, QID, WEIGHT), compared(statements, M, QID, WEIGHT)
             for kind, items in zip(("scores", "preferences"), told):
                 yield f"{loss} of weighted {kind}, {name}", hinge_risks(loss, items, name)[0]
     told = scored(Y, QID, WEIGHT)
     for width in (0.5, 0.05):
+        outcomes = hinge_risks("hinge", censored(EVENT, Y, QID))[0]
+        yield f"smoothed hinge of outcomes, {width}", outcomes.smoothed(width)
         yield f"smoothed hinge, {width}", hinge_risks("hinge", scored(Y, QID))[0].smoothed(width)
         yield f"weighted smoothed hinge, {width}", hinge_risks("hinge", told)[0].smoothed(width)
     for power in (1, 2):

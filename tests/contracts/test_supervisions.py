@@ -5,7 +5,7 @@ import pytest
 
 from rankwise import Preferences
 from rankwise.supervision.supervision import Supervision
-from tests.problems import compared, scored
+from tests.problems import censored, compared, scored
 
 RNG = np.random.default_rng(0)
 M = 14
@@ -15,6 +15,7 @@ WEIGHT = RNG.uniform(0.5, 2.0, M)
 MEMBERS = {
     "scores": scored(Y, QID, WEIGHT),
     "one query": scored(Y[:, 0]),
+    "censored": censored(RNG.random(M) < 0.7, RNG.integers(0, 6, M), QID, WEIGHT),
     "preferences": compared(Preferences.from_scores(Y[:, 0], QID), M, QID, WEIGHT),
 }
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
 @click.command()
@@ -36,7 +37,8 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
     "learners",
     type=click.Choice([name for name, method in LEARNERS.items() if not method.learns_relations]),
     multiple=True,
-    help="Repeat to compare; default rank-rls, rank-svm and (for scores) rank-boost.",
+    help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences all that "
+    "learn from them).",
 )
 @recipe_options
 @data_options()
@@ -74,16 +76,18 @@ def crossval(
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
-    together, and rank-svm folds of such pairs. The best of many candidates looks a little better
-    than it is; --nested repeats the choice without each outer fold and judges on that fold.
+    together, and the others folds of such pairs; with --judge all leave out folds of judges. The
+    best of many candidates looks a little better than it is; --nested repeats the choice without
+    each outer fold and judges on that fold.
     """
     from rankwise.cli.data_files import training_data
+    from rankwise.workflow.judged_statements import judge_recipe_on_statements
     from rankwise.workflow.judging import judge_recipe
     from rankwise.workflow.search import SearchPath
     from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
-        learners = tuple(name for name in DEFAULT if "preferences" in LEARNERS[name].options)
+        learners = OF_PREFERENCES
     recipes = _recipes(learners, options, given_options(ctx))
     if page is not None:
         check_writable(page)
@@ -96,7 +100,8 @@ def crossval(
         of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
         with working(f"cross-validating {recipe.learner}{of_all}"):
             path = SearchPath.from_record(train_model(recipe, items).training["path"])
-            outer = judge_recipe(recipe, items, folds) if folds else None
+            nested = judge_recipe if items.preferences is None else judge_recipe_on_statements
+            outer = nested(recipe, items, folds) if folds else None
         rows.append((recipe.learner, path, outer))
         seconds.append(time.perf_counter() - started)
     if page is not None:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.cli.table_features import known_features, new_features, records_of, width_of
 from rankwise.exceptions import ReadError
+from rankwise.io.feature_columns import refuse_absent, stacked_columns
 from rankwise.io.source import Source, read_source
-from rankwise.io.tables import Columns, read_columns
+from rankwise.io.table_columns import Columns
+from rankwise.io.tables import read_columns
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 
@@ -33,9 +38,17 @@ def training_data(
     if files.items:
         return read_ratings(path, read_nodes(files.items)), None
     if files.preferences:
-        items, found = read_items(path, files, scores=False)
-        return read_preferences(files.preferences, items), found
+        items, found = read_items(path, files.of_items, scores=False)
+        return read_preferences(files, items), found
+    refuse_vote_columns(files)
     return read_items(path, files)
+
+
+def refuse_vote_columns(files: DataOptions) -> None:
+    """Columns of votes mean nothing without a file of votes."""
+    for name, column in files.votes.items():
+        if column is not None:
+            raise Mistake(f"--{name} names a column of votes: give their file, --preferences.")
 
 
 def read_items(
@@ -46,13 +59,18 @@ def read_items(
     `features` are the features of a model, which then must be there. Without a model a table must
     have scores, unless scores=False.
     """
-    source = read_source(path)
+    source = read_source(path, files.cells.encoding)
     if not source.data.strip():
         raise ReadError("the file is empty.", source.name)
     format_ = _recognised(path, source) if files.format == "auto" else files.format
+    own = features if features is None else features[: len(features) - width_of(files.cells.arrays)]
     if format_ == "letor":
-        return _letor(path, source, features), files
-    return _table(read_columns(source), files, features, scores)
+        items = _letor(path, source, own)
+    else:
+        columns = read_columns(source)
+        columns.decimal = files.cells.decimal
+        items, files = _table(columns, files, own, scores)
+    return with_arrays(items, files, trained=features is not None)
 
 
 def _recognised(path: str, source: Source) -> str:
@@ -99,16 +117,39 @@ def _table(
         columns.require(ignored, "--ignore")
     if features is None:
         others = {*files.columns.values(), *files.ignore}
-        features = [column for column in columns.values if column not in others]
-        if not features:
+        chosen = [column for column in columns.values if column not in others]
+        if not chosen and not files.cells.features:
             raise ValueError(f"{columns.name} has no column left that could be a feature.")
-    X = _features(columns, features, trained=not is_new)
+        X, learnt = new_features(columns, chosen, files.cells.categorical)
+        files = replace(files, cells=replace(files.cells, learnt=records_of(learnt)))
+        features = [feature for column in learnt for feature in column.features]
+    else:
+        X = known_features(columns, features, files.cells)
     known: dict[str, Any] = {
         column.item_field: column.values(columns, name)
         for role, column in COLUMNS.items()
         if (name := files.columns[role]) is not None
     }
-    return Items(X, features=list(features), source=columns.name, **known), files
+    items = Items(X, features=list(features), source=columns.name, line_of=columns.line, **known)
+    return items, files
+
+
+def with_arrays(items: Items, files: DataOptions, trained: bool) -> tuple[Items, DataOptions]:
+    """The items with the features of the arrays beside them, which a model must find again."""
+    cells = files.cells
+    if not cells.features and not cells.arrays:
+        return items, files
+    from rankwise.cli.array_features import array_features
+
+    names, blocks, arrays = array_features(items, cells, trained)
+    if not blocks:
+        return items, files
+    if sparse.issparse(items.X):
+        X = sparse.hstack([items.X, *blocks], format="csr")
+    else:
+        X = stacked_columns([items.X, *blocks], len(items))
+    joined = replace(items, X=X, features=items.features + names)
+    return joined, replace(files, cells=replace(cells, arrays=arrays))
 
 
 def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
@@ -122,34 +163,28 @@ def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> st
     return target
 
 
-def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
-    absent = [name for name in chosen if name not in columns.values]
-    if absent:
-        shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-        raise ValueError(
-            f"{columns.name} lacks {len(absent)} of the model's {len(chosen)} features: {shown}."
-        )
-    numbers: dict[str, Any] = {name: columns.numbers(name) for name in chosen}
-    words = [name for name, values in numbers.items() if values is None]
-    if words and not trained:
-        hint = " ".join(f"--ignore {name!r}" for name in words[:8])
-        raise ValueError(
-            f"{columns.name}: {', '.join(map(repr, words[:8]))} "
-            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Say what it is (--query, "
-            f"--id), or leave it out: {hint}."
-        )
-    for name in words:
-        columns.must_be_numbers(name)
-    return np.column_stack([numbers[name] for name in chosen])
-
-
-def read_preferences(path: str, items: Items) -> Items:
+def read_preferences(files: DataOptions, items: Items) -> Items:
     """The items with preferences instead of scores; the file names items, or rows from 0."""
     from rankwise.io import edge_lists
+    from rankwise.io.vote_tables import VOTE_ROLES, read_vote_table
 
+    path, columns = files.preferences, files.vote_columns
+    assert path is not None
     names = items.names if items.named else None
-    items.preferences = edge_lists.read_preferences(path, items=names, n_items=len(items))
-    items.y = None
+    if {*VOTE_ROLES} & columns.keys():
+        if absent := [role for role in VOTE_ROLES if role not in columns]:
+            option = {"outcome": "winner"}.get(absent[0], absent[0])
+            raise Mistake(f"votes need the columns --a, --b and --winner: --{option} is missing.")
+        if names is None:
+            raise Mistake(f"votes name items: which column of {items.source} has names? Give --id.")
+        found = read_vote_table(path, columns, files.outcomes).preferences(names)
+    else:
+        if files.outcomes:
+            raise Mistake("--outcomes is for votes: give --a, --b and --winner too.")
+        judge = columns.get("judge")
+        found = edge_lists.read_preferences(path, items=names, n_items=len(items), judge=judge)
+    items.preferences, items.y = found, None
+    items.source = f"{items.source} with {path}"
     return items
 
 
@@ -197,7 +232,8 @@ def read_nodes(path: str, features: list[str] | None = None) -> Items:
     name, *others = columns.values
     if not others:
         raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
-    X = _features(columns, features or others, trained=features is not None)
+    refuse_absent(columns, features or others)
+    X, _ = new_features(columns, features or others)
     names = columns.text(name)
     if len(set(names)) < len(names):
         seen, counts = np.unique(names, return_counts=True)

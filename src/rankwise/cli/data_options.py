@@ -14,6 +14,7 @@ from typing import Any
 import click
 import numpy as np
 
+from rankwise.cli.cell_options import CELLS, CellOptions
 from rankwise.cli.recipe_options import stacked
 from rankwise.io.near_names import no_column
 from rankwise.io.table_columns import Columns
@@ -27,38 +28,48 @@ FORMAT = click.option(
 IGNORE = click.option(
     "--ignore", metavar="COLUMN", multiple=True, help="Tables: leave a column out (repeatable)."
 )
-TABLES = {
-    "categorical": click.option(
-        "--categorical",
-        metavar="COLUMN",
-        multiple=True,
-        help="Tables: a column of categories, a feature for each level (repeatable).",
-    ),
-    "decimal": click.option(
-        "--decimal",
-        type=click.Choice(["auto", ".", ","]),
-        default="auto",
-        help="Tables: the decimal sign; auto finds it.",
-    ),
-    "encoding": click.option(
-        "--encoding", metavar="NAME", help="Of the text of DATA, if it is not UTF-8: cp1252, ..."
-    ),
-    "features": click.option(
-        "--features",
-        metavar="[NAME=]FILE",
-        multiple=True,
-        help="Further features, .npy or .npz with one row per item (repeatable).",
-    ),
-}
-"""The options that say how the cells of DATA become features, and where further features are."""
 FILES = {
-    "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores; ids or rows from 0.",
+    "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores, or votes with --a, "
+    "--b and --winner; ids or rows from 0.",
     "items": "Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
     "nodes": "conditional: lines name,feature,... of one domain.",
     "row_nodes": "conditional: the row nodes of two domains.",
     "column_nodes": "conditional: the column nodes of two domains.",
 }
 """The options that name further files, and their help."""
+
+
+VOTES = {
+    "a": "Votes: the column of the item that was shown first.",
+    "b": "Votes: the column of the other item.",
+    "winner": "Votes: the column that says who won: a name, a or b, 1 or 0, or tie or 0.5.",
+    "judge": "Votes: the column of judges, whose votes are held out together.",
+}
+"""The options that name a column of a file of votes, and their help."""
+
+
+class Outcomes(click.ParamType):
+    """What a file writes if a won, if b won, and if neither did: "a=1,b=-1,tie=0"."""
+
+    name = "a=TEXT,b=TEXT,tie=TEXT"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        parts = [part.partition("=") for part in value.split(",")]
+        if not all(end in ("a", "b", "tie") and equals for end, equals, _ in parts):
+            self.fail(f"{value!r} is not like a=1,b=-1,tie=0.", param, ctx)
+        return {end: text for end, _, text in parts}
+
+
+OUTCOMES = click.option(
+    "--outcomes", type=Outcomes(), help="Votes: what the column of --winner says; default: above."
+)
+
+
+def vote_option(name: str, required: bool = False) -> Callable:
+    """The option of one column of a file of votes."""
+    return click.option(f"--{name}", name, metavar="COLUMN", required=required, help=VOTES[name])
 
 
 @dataclass(frozen=True)
@@ -110,22 +121,39 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
-    categorical: tuple[str, ...] = ()
-    decimal: str = "auto"
-    encoding: str | None = None
-    features: tuple[str, ...] = ()
-    learnt: tuple[dict[str, Any], ...] = ()  # found in training: FeatureColumn.record()
-    arrays: tuple[dict[str, Any], ...] = ()  # found in training: names and widths of arrays
+    cells: CellOptions = CellOptions()
+    votes: dict[str, str | None] = field(default_factory=dict)
+    outcomes: dict[str, str] | None = None
+
+    @property
+    def vote_columns(self) -> dict[str, str]:
+        """The roles of rankwise.io.vote_tables with the columns that were named; {} if none was.
+
+        With --preferences a column of --groups is one of that file, like --judge.
+        """
+        groups = self.columns.get("groups") if self.preferences else None
+        if groups and self.votes.get("judge"):
+            raise click.UsageError("with --preferences give --judge or --groups, not both.")
+        named = {"a": self.votes.get("a"), "b": self.votes.get("b")}
+        named |= {"outcome": self.votes.get("winner"), "judge": self.votes.get("judge") or groups}
+        return {role: column for role, column in named.items() if column is not None}
+
+    @property
+    def of_items(self) -> DataOptions:
+        """The options for the items alone, if other columns are those of --preferences."""
+        return replace(self, columns={**self.columns, "groups": None})
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
-        return {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        known = {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        return known | self.cells.record()
 
     def over(self, record: dict[str, Any] | None) -> DataOptions:
         """These options; columns that they leave open are those of the record."""
         past = record or {}
         columns = {role: self.columns[role] or past.get(role) for role in COLUMNS}
-        return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
+        ignore = self.ignore or tuple(past.get("ignore", ()))
+        return replace(self, columns=columns, ignore=ignore, cells=self.cells.over(past))
 
     def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
         """The options for a table with these columns, in which usual names are recognised."""
@@ -146,7 +174,9 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
         @wraps(command)
         def bundled(*args: Any, **options: Any) -> Any:
             columns = {role: options.pop(role) for role in COLUMNS}
-            others = {name: options.pop(name) for name in ("format", "ignore", *FILES)}
+            others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
+            others["cells"] = CellOptions(**{name: options.pop(name) for name in CELLS})
+            others["votes"] = {name: options.pop(name) for name in VOTES}
             return command(*args, files=DataOptions(columns=columns, **others), **options)
 
         options = [FORMAT]
@@ -154,10 +184,12 @@ def data_options(query: str = COLUMNS["query"].option) -> Callable:
             name = query if role == "query" else column.option
             about = f"Tables: the column of {column.content}."
             options.append(click.option(name, role, metavar="COLUMN", help=about))
-        options.append(IGNORE)
+        options += [IGNORE, *CELLS.values()]
         for role, about in FILES.items():
             name = f"--{role.replace('_', '-')}"
             options.append(click.option(name, role, metavar="FILE", help=about))
+            if role == "preferences":
+                options += [*map(vote_option, VOTES), OUTCOMES]
         return stacked(*options)(bundled)
 
     return decorate

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 import numpy as np
 
@@ -44,12 +46,14 @@ def evaluate(
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
+      rankwise evaluate model.rw items.csv --preferences votes.csv --a left --b right --winner won
       rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
-    (DeLong, jackknife). Do not use the training data as DATA: on them the model looks better than
-    it is.
+    (DeLong, jackknife). With --preferences the share of statements in the right order is judged,
+    with intervals over pairs of items, or over judges (--judge). Do not use the training data as
+    DATA: on them the model looks better than it is.
     """
     if runs.paths or runs.qrels:
         if task is not None:
@@ -60,6 +64,9 @@ def evaluate(
         raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
     from rankwise.workflow.judging import MEASURED, judge
 
+    if task.files.preferences:
+        _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
+        return
     with working("evaluating"):
         items, scores = task.scored()
         if items.y is None:
@@ -95,3 +102,29 @@ def evaluate(
         label, size = judgement.queries.labels[number], judgement.queries.sizes[number]
         shown.add_row(*cells(str(label)), str(size), *figures)
     console.print(shown)
+
+
+def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, Any]) -> None:
+    from rankwise.workflow.judged_statements import judge_statements, probabilities
+
+    for option, value in unused.items():
+        if value:
+            raise Mistake(f"{option} is for scores: preferences are judged one by one.")
+    with working("evaluating"):
+        items, scores = task.scored()
+        assert items.preferences is not None
+        said = probabilities(task.model, items)
+        judgement = judge_statements(items.preferences, scores, said)
+        flattered = task.model.was_trained_on(items)
+    if flattered:
+        say(f"Note: {FLATTERED}")
+    if as_json:
+        say_json({**judgement.record(), "on_training_data": flattered})
+        return
+    shown = table("measure", "value", "95% interval", right=(1,))
+    for measure in judgement.measures:
+        shown.add_row(measure.name, *measure.cells())
+    console = stdout()
+    console.print(shown)
+    what = "judges" if judgement.resampled == "groups" else judgement.resampled
+    console.print(f"Intervals are over {judgement.units:,} {what}.")

@@ -44,7 +44,8 @@ def explain(
 
     The parts add up exactly to the difference of the two scores: weights times differences of
     features for linear models, thresholds between the two items for rank-boost, and for kernels
-    the training items that are more (or less) similar to A than to B.
+    the training items that are more (or less) similar to A than to B. With --preferences it also
+    says how often each of the two was preferred to the other.
     """
     from rankwise.workflow.explaining import explain as explain_pair
     from rankwise.workflow.explaining import explain_edges
@@ -58,9 +59,10 @@ def explain(
             explanation = explain_edges(task.model, task.relation, members[a], members[b])
         else:
             explanation = explain_pair(task.model, part.X, a, b, part.qid)
+    met = _votes_between(items, members[a], members[b])
     if as_json:
         record = _record(part, (a, b), explanation, top)
-        say_json(record)
+        say_json(record if met is None else {**record, "votes": met})
         return
     console = stdout()
     heading = f"query {plain(label)}: " if label is not None else ""
@@ -72,6 +74,9 @@ def explain(
         f"{abs(explanation.difference):.5g}, which is the sum of:"
     )
     console.print(_parts(explanation, top))
+    if met is not None:
+        ties = f", ties {met['ties']}" if met["ties"] else ""
+        console.print(f"\nStatements about the two: for A {met['a']}, for B {met['b']}{ties}.")
 
 
 def _members(items: Items, label: str | None) -> np.ndarray:
@@ -81,6 +86,20 @@ def _members(items: Items, label: str | None) -> np.ndarray:
         labels = ", ".join(str(q) for q in items.queries.labels[:8])
         raise Mistake(f"which query? Give --query, one of {labels} ...")
     return np.arange(len(items))
+
+
+def _votes_between(items: Items, a: int, b: int) -> dict[str, int] | None:
+    """How often each of two items was preferred to the other; None without preferences."""
+    preferences = items.preferences
+    if preferences is None:
+        return None
+    about = {int(a), int(b)}
+    first = (preferences.winner == a) & (preferences.loser == b)
+    second = (preferences.winner == b) & (preferences.loser == a)
+    tied = preferences.tie & np.isin(preferences.winner, [*about])
+    tied &= np.isin(preferences.loser, [*about])
+    counts = {"a": first & ~tied, "b": second & ~tied, "ties": tied}
+    return {name: int(np.count_nonzero(which)) for name, which in counts.items()}
 
 
 def _two_items(

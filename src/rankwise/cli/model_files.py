@@ -102,18 +102,27 @@ class ModelAndData:
 
     def _items(self) -> Items:
         """The items of DATA with the features of the model, read as in training."""
-        from rankwise.cli.data_files import read_items, read_nodes, read_ratings
+        from rankwise.cli.data_files import (
+            read_items,
+            read_nodes,
+            read_preferences,
+            read_ratings,
+            refuse_vote_columns,
+        )
         from rankwise.learners.item_scaler import FILLED
 
         model, record = self.model, self.model.training
         features = record.get("features") or None
         if self.files.items:
             return read_ratings(self.data_path, read_nodes(self.files.items, features))
-        items, _ = read_items(self.data_path, self.files.over(record.get("reading")), features)
+        if not self.files.preferences:
+            refuse_vote_columns(self.files)
+        files = self.files.of_items if self.files.preferences else self.files
+        items, _ = read_items(self.data_path, files.over(record.get("reading")), features)
         n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
         fills_missing = model.scaler is not None and model.scaler.missing in FILLED
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
             items.refuse_missing("Train with --missing mean, or --learner rank-boost.")
-        return items
+        return read_preferences(self.files, items) if self.files.preferences else items

@@ -46,7 +46,11 @@ def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Call
 NUMBER, COUNT = NumberOrWord("auto"), NumberOrWord("auto", kind=int)
 NUMBERS = NumberOrWord("auto", several=True)
 BASIS = NumberOrWord("auto", "all", kind=int)
-HOLD_OUT = NumberOrWord("auto", "leave-pair-out", "leave-query-out", "leave-one-out", kind=int)
+HOLD_OUT = NumberOrWord(
+    *("auto", "leave-pair-out", "leave-query-out", "leave-one-out"),
+    *("leave-preference-out", "leave-item-out"),
+    kind=int,
+)
 recipe_options = stacked(
     recipe_option(
         "--alpha",
@@ -74,7 +78,8 @@ recipe_options = stacked(
     recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
     recipe_option(
         "--missing",
-        "Missing values: an error, or the feature's mean or median (rank-boost takes them as they are).",
+        "Missing values: an error, or the feature's mean or median (rank-boost takes them as they "
+        "are).",
         *("refuse", "mean", "median"),
     ),
     recipe_option("--cv", "Judge candidates by a hold-out or this many folds.", type=HOLD_OUT),

@@ -262,13 +262,13 @@ def _query_values(
 
     `unit_values` refuses a single unit with nothing to judge, but here it is one query of many.
     """
-    Y, queries = supervision.Y, supervision.queries
+    truths, queries = supervision.truths(), supervision.queries
     if len(queries) > 1:
-        return unit_values(Y, predictions, queries, scoring)
-    values = np.full((len(predictions), 1, Y.shape[1]), np.nan)
-    for j in range(Y.shape[1]):
+        return unit_values(truths, predictions, queries, scoring)
+    values = np.full((len(predictions), 1, len(truths)), np.nan)
+    for j, y in enumerate(truths):
         with suppress(UndefinedMetric):
-            values[:, :, [j]] = unit_values(Y[:, [j]], predictions[:, :, [j]], queries, scoring)
+            values[:, :, [j]] = unit_values([y], predictions[:, :, [j]], queries, scoring)
     return values
 
 

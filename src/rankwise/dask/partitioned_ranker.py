@@ -163,7 +163,7 @@ def _judged(
     if items is None:
         return facts, None
     S, supervision = _outputs_of(model, block, items), items.supervision
-    values = unit_values(supervision.Y, S[None], supervision.queries, None)[0]
+    values = unit_values(supervision.truths(), S[None], supervision.queries, None)[0]
     return facts, [np.nansum(values, axis=0), np.count_nonzero(~np.isnan(values), axis=0)]
 
 

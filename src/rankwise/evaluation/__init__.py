@@ -14,6 +14,7 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
+from rankwise.evaluation.survival_intervals import uno_interval
 
 __all__ = [
     "Comparison",
@@ -35,4 +36,5 @@ __all__ = [
     "permutation_test",
     "regularisation_curve",
     "tournament",
+    "uno_interval",
 ]

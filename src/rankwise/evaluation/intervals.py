@@ -12,11 +12,15 @@ from scipy import stats
 from sklearn.utils import check_random_state
 
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
-from rankwise.losses.item_concordance import auc_components, item_concordance
-from rankwise.losses.pair_counts import concordant_pairs
-from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order, true_and_predicted
+from rankwise.losses.item_concordance import (
+    auc_components,
+    item_concordance,
+    query_concordance,
+)
+from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order, outcome_and_predicted
 from rankwise.model_selection.folds import RandomState
 from rankwise.model_selection.preference_folds import share_of_statements
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice
@@ -76,8 +80,9 @@ def confidence_interval(
 
     `method` "auto" is the bootstrap over queries of the mean over queries if there are queries.
     Otherwise it is DeLong's variance if y has two values, and the jackknife over items if y has
-    more, all in O(m log m). If there are few items, or if the estimate A is within three standard
-    errors of 0 or 1, the normal interval is too short and is replaced by Wilson's interval for
+    more or holds censored outcomes (Harrell's concordance; see `uno_interval` for Uno's), all in
+    O(m log m). If there are few items, or if the estimate A is within three standard errors of 0
+    or 1, the normal interval is too short and is replaced by Wilson's interval for
     A(1 − A)/variance independent pairs. With fewer than 8 queries Student's interval replaces the
     bootstrap. method="delong" is always the plain normal interval, cut at 0 and 1. Simulated
     coverage is in docs/papers/evaluation.md.
@@ -101,27 +106,35 @@ def confidence_interval(
         raise ValueError("groups label statements: give preferences, or qid for scores y.")
     if y is None:
         raise ValueError("give the scores y of the items, or preferences= in their place.")
-    y, s = true_and_predicted(y, s)
-    queries = Queries.from_labels(qid, len(y))
+    truth, s = outcome_and_predicted(y, s)
+    queries = Queries.from_labels(qid, len(truth))
     if method == "auto" and len(queries) > 1:
         method = "bootstrap"
     if method == "bootstrap":
-        return _over_queries(y, s, queries, level, random_state)
+        return _over_queries(truth, s, queries, level, random_state)
     if len(queries) > 1:
         raise ValueError(
             f"method={method!r} judges a single query: leave qid out, or use 'bootstrap'."
         )
-    if not np.any(y != y[0]):
-        raise no_pair_to_order(with_queries=False)
+    if not query_concordance(truth, s[:, None], queries)[0].any():
+        raise no_pair_to_order(False, truth)
     if not np.any(s != s[0]):
         raise UndefinedMetric("s is constant: scores that order nothing have no interval.")
-    low, high = y.min(), y.max()
-    is_binary = bool(np.all((y == low) | (y == high)))
+    return _over_items(truth, s, queries, level, method)
+
+
+def _over_items(
+    y: np.ndarray | Censored, s: np.ndarray, queries: Queries, level: float, method: str
+) -> tuple[float, float]:
+    low, high, is_binary = 0.0, 0.0, False
+    if not isinstance(y, Censored):
+        low, high = y.min(), y.max()
+        is_binary = bool(np.all((y == low) | (y == high)))
     if method == "delong" and not is_binary:
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
         estimate, variance = _jackknife_over_items(y, s, queries)
-        return score_interval(estimate, variance, level, disjoint=len(y) // 2, freedom=len(y) - 1)
+        return score_interval(estimate, variance, level, **_freedom_of(y))
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
@@ -280,10 +293,25 @@ def _wilson(estimate: float, pairs: float, quantile: float) -> tuple[float, floa
     return max(float(low), 0.0), min(float(high), 1.0)
 
 
-def _jackknife_over_items(y: np.ndarray, s: np.ndarray, queries: Queries) -> tuple[float, float]:
+def _jackknife_over_items(
+    y: np.ndarray | Censored, s: np.ndarray, queries: Queries
+) -> tuple[float, float]:
     """The concordance, and the jackknife variance over single items in O(m log m)."""
-    counted, right = item_concordance(y, s, queries)
-    pairs, hits, m = counted.sum() / 2, right.sum() / 2, len(y)
+    return jackknife_of_shares(*item_concordance(y, s, queries))
+
+
+def _freedom_of(y: np.ndarray | Censored) -> dict[str, int]:
+    """Pairs without a common item, each of which takes an event, and degrees of freedom."""
+    events = int(y.event.sum()) if isinstance(y, Censored) else len(y)
+    return {"disjoint": max(min(events, len(y) // 2), 1), "freedom": max(events - 1, 1)}
+
+
+def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, float]:
+    """The share of pairs in the right order, and its jackknife variance over items; O(m).
+
+    Item i is in pairs of weight counted_i, of which right_i are in the right order.
+    """
+    pairs, hits, m = counted.sum() / 2, right.sum() / 2, len(counted)
     left = pairs - counted
     some = left > 0
     values = (hits - right)[some] / left[some]
@@ -291,14 +319,18 @@ def _jackknife_over_items(y: np.ndarray, s: np.ndarray, queries: Queries) -> tup
 
 
 def _over_queries(
-    y: np.ndarray, s: np.ndarray, queries: Queries, level: float, random_state: RandomState
+    y: np.ndarray | Censored,
+    s: np.ndarray,
+    queries: Queries,
+    level: float,
+    random_state: RandomState,
 ) -> tuple[float, float]:
-    pairs, right = concordant_pairs(y, s[:, None], queries)
+    pairs, right = query_concordance(y, s[:, None], queries)
     judged = pairs > 0
     values = right[judged, 0] / pairs[judged]
     q = len(values)
     if q == 0:
-        raise no_pair_to_order(with_queries=True)
+        raise no_pair_to_order(True, y)
     if q == 1:
         raise UndefinedMetric(
             "only one query has a pair: a bootstrap over queries needs two. Leave qid out to "

@@ -22,11 +22,13 @@ from functools import cached_property, partial
 import numpy as np
 
 from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
+from rankwise.holdout.censored_holdouts import CensoredHoldouts
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
 from rankwise.holdout.statement_holdouts import StatementHoldouts
 from rankwise.holdout.tie_free import TieFreeQuery
+from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
@@ -78,6 +80,13 @@ class QuadraticHoldouts(HeldOut):
     def tie_free(self) -> TieFreeQuery | None:
         """Hold-outs of one or two items of a query without tied pairs; None for other rules."""
         return TieFreeQuery(self, self.rule) if isinstance(self.rule, TieFreeRows) else None
+
+    @cached_property
+    def censored(self) -> CensoredHoldouts | None:
+        """Hold-outs of one or two items with censored outcomes and features; None for others."""
+        if not isinstance(self.rule, ComparableRows) or not isinstance(self.matrix, Features):
+            return None
+        return None if self.offset is not None else CensoredHoldouts(self, self.rule)
 
     @property
     def n_outputs(self) -> int:

@@ -13,6 +13,7 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
@@ -308,8 +309,20 @@ class QuadraticProblem(HeldOut):
         matrices = 0
         for columns in self.loss.output_groups(self.supervision):
             rule = self.loss.holdout_rule(self.supervision.select_outputs(columns))
-            matrices += super().pair_matrices() if rule is None else rule.pair_matrices
+            if isinstance(rule, ComparableRows):
+                n = self._n_features
+                matrices += super().pair_matrices() if n is None else rule.pair_matrices_for(n)
+            else:
+                matrices += super().pair_matrices() if rule is None else rule.pair_matrices
         return matrices
+
+    @property
+    def _n_features(self) -> int | None:
+        """The number of features that hold-outs see; None if they see a kernel matrix."""
+        if self.basis is not None:
+            return self.basis if isinstance(self.basis, int) else len(self.basis)
+        m, n = self.X.shape
+        return n if self.kernel.is_linear and n <= m else None
 
     def term_sizes(self, alpha: float) -> np.ndarray:
         """The larger of two sums: over eigenvectors, and over features or basis items."""

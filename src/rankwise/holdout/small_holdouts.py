@@ -28,7 +28,7 @@ from rankwise.numerics.progress import MANY, track
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.spectral import SMALL, Spectrum
 from rankwise.spaces.basis_removal import BasisRemoval
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 
 if TYPE_CHECKING:
     from rankwise.holdout.protocol import Alphas
@@ -46,7 +46,7 @@ class SmallHoldouts:
 
     FreeRows: O(1) each after one m × m matrix for each distinct weight that leaves. TieFreeRows:
     the same, and one system for each pair of classes. Several queries: the same for each query's
-    posterior.
+    posterior. ComparableRows with features: one system of the size of the features each.
     Without a rule, and if items of several queries leave together: one refit each, whose
     decomposition serves all alphas.
     """
@@ -59,6 +59,8 @@ class SmallHoldouts:
         """(a, p, u, k) predictions; each row of `held` is one hold-out."""
         if self._tie_free is not None:
             out, to_refit = self._tie_free.leave_out(held, self._alphas)
+        elif self._problem.censored is not None:
+            out, to_refit = self._problem.censored.leave_out(held, self._alphas)
         else:
             out = np.empty((len(self._alphas), *held.shape, self._problem.n_outputs))
             to_refit = np.zeros((len(self._alphas), len(held)), dtype=bool)
@@ -132,8 +134,10 @@ class SmallHoldouts:
     def judge_pairs(self) -> Judged:
         """Leave-pair-out over all pairs of a query whose scores differ, (a, m, k) counts."""
         supervision = self._problem.supervision
-        if not isinstance(supervision, ScoredItems):
+        if isinstance(supervision, ComparedItems):
             raise ValueError("leave-pair-out scores need y, not explicit preferences.")
+        if not isinstance(supervision, ScoredItems):
+            return self._judge_predictions(supervision, self._alphas)
         if self._problem.rule is None and not self._splits_by_query:
             return self._judge_predictions(supervision, self._alphas)
         steps = track(self._alphas, len(self._alphas), "leave-pair-out", least=self._least_steps)
@@ -198,22 +202,21 @@ class SmallHoldouts:
         return judge_pairs(RowSystem(M, Q, f, e), None, Y, smallest)
 
     def _judge_predictions(
-        self, supervision: ScoredItems, alphas: np.ndarray, all_pairs: np.ndarray | None = None
+        self, supervision: Supervision, alphas: np.ndarray, all_pairs: np.ndarray | None = None
     ) -> Judged:
         """Judge the predictions of all pairs, or of some, a number of pairs at a time."""
-        Y = supervision.Y
-        shape = (len(alphas), *Y.shape)
+        shape = (len(alphas), supervision.n_items, supervision.n_outputs)
         judged = Judged(np.zeros(shape), np.zeros(shape))
         if all_pairs is None:
-            all_pairs = self._in_order_of_classes(supervision.judged_pairs()[0])
+            all_pairs = self._in_order_of_classes(_pairs_with_a_difference(supervision))
         if not len(all_pairs):
             return judged
         sizes = [self._problem.spectrum.term_sizes(alpha) for alpha in alphas]
-        at_once = max(1, PAIRS_AT_ONCE // (Y.shape[1] * len(alphas)))
+        at_once = max(1, PAIRS_AT_ONCE // (supervision.n_outputs * len(alphas)))
         for start in range(0, len(all_pairs), at_once):
             pairs = all_pairs[start : start + at_once]
             i, j = pairs.T
-            gap = Y[i] - Y[j]
+            gap = supervision.differences(pairs)
             predictions = SmallHoldouts(self._problem, alphas).leave_out(pairs)
             for counted, right, size, scores in zip(*judged, sizes, predictions):
                 difference = scores[:, 0] - scores[:, 1]
@@ -232,6 +235,12 @@ class SmallHoldouts:
             return pairs
         classes = np.sort(rule.classes[pairs], axis=1)
         return pairs[np.lexsort((classes[:, 1], classes[:, 0]))]
+
+
+def _pairs_with_a_difference(supervision: Supervision) -> np.ndarray:
+    """(p, 2) the pairs of a query that are judged, in the order of the rows."""
+    pairs, gap = supervision.judged_pairs()
+    return pairs[(gap != 0).any(axis=1)]
 
 
 class HeldOutRows:

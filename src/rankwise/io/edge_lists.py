@@ -44,6 +44,7 @@ def read_preferences(
     items: Names | None = None,
     n_items: int | None = None,
     columns: Mapping[str, str] | None = None,
+    judge: str | None = None,
 ) -> Preferences:
     """Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
 
@@ -61,10 +62,13 @@ def read_preferences(
         no or 0). With the roles a, b and outcome, and where wanted weight and judge, the lines are
         votes as in `Preferences.from_votes`, and items are names even without `items`. The outcome
         may also be the name of a's or of b's column
+    judge : the column of judges, in a file with a header line
     """
     if columns is not None and {*VOTE_ROLES} & columns.keys():
-        return read_vote_table(path, columns).preferences(items)
-    table = _read(path, ("winner", "loser"), ("magnitude", "weight", "tie"), columns)
+        roles = columns if judge is None else {**columns, "judge": judge}
+        return read_vote_table(path, roles).preferences(items)
+    optional = ("magnitude", "weight", "tie")
+    table = _read(path, ("winner", "loser"), optional, columns, judge)
     numbers = None if items is None else _numbered(items, "items")
     winner, loser = (_rows(table, role, numbers, "items") for role in ("winner", "loser"))
     if (winner == loser).any():
@@ -89,6 +93,8 @@ def read_preferences(
     found = Preferences(winner, loser, n_items=n_items, tie=tie, **values)
     if items is not None:
         found.items = np.asarray(items)
+    if judge is not None:
+        found.judge = table.labels("judge")
     return found
 
 
@@ -167,17 +173,22 @@ def _read(
     required: tuple[str, ...],
     optional: tuple[str, ...],
     columns: Mapping[str, str] | None = None,
+    judge: str | None = None,
 ) -> Columns:
-    """The columns under the names of their roles; `columns` gives the names of the file."""
+    """The columns under the names of their roles; `columns` and `judge` are names of the file."""
     source = read_source(path)
     rows = [row for row in _split(source) if not row[1][0].startswith("#")]
     if not rows:
         raise ReadError("the file is empty.", source.name)
     line, cells = rows[0]
+    if judge is not None and judge not in cells:
+        shown = ", ".join(cells[:12])
+        raise ReadError(f"no column is called {judge!r}; the columns are {shown}.", source.name, 1)
     if columns is None:
-        names = _header(cells, required, optional)
+        names = _header(cells, required, optional, judge)
     else:
         names = _given_header(cells, columns, (*required, *optional), source.name)
+        names = ["judge" if cell == judge else name for cell, name in zip(cells, names)]
     if names is None:
         names = [*required, *optional][: len(cells)]
         if not len(required) <= len(cells) <= len(required) + len(optional):
@@ -202,7 +213,10 @@ def _split(source: Source) -> list[table_rows.Row]:
 
 
 def _header(
-    cells: list[str], required: tuple[str, ...], optional: tuple[str, ...]
+    cells: list[str],
+    required: tuple[str, ...],
+    optional: tuple[str, ...],
+    judge: str | None = None,
 ) -> list[str] | None:
     """The role of each column, or None if the first line is data.
 
@@ -210,11 +224,14 @@ def _header(
     """
     names, left = [], [*required, *optional]
     for cell in cells:
+        if cell == judge:
+            names.append("judge")
+            continue
         role = next((r for r in left if cell.lower() in HEADERS[r]), None)
         if role is not None:
             left.remove(role)
         names.append(role or cell + UNUSED)
-    if len(left) == len(required + optional):
+    if len(left) == len(required + optional) and judge is None:
         return None
     unnamed = iter([role for role in left if role in required])
     return [next(unnamed, name) if name.endswith(UNUSED) else name for name in names]

@@ -223,6 +223,8 @@ _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise.supervision.vote_counts:VoteCounts", _COUNTS, _checked_counts),
     Part("rankwise.supervision.supervision:ScoredItems", _SCORES),
     Part("rankwise.supervision.supervision:ComparedItems", _PAIRS),
+    Part("rankwise:Censored", ("event", "time")),
+    Part("rankwise.supervision.censored:CensoredItems", ("outcome", "queries", "weight")),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
     Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, _with_attributes),
     Part("rankwise.spaces.nodes:Nodes", _NODE_FIELDS),

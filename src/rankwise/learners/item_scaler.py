@@ -135,7 +135,7 @@ def _scaled(X, mean, deviation):
 
 
 def _fills(X, middle) -> np.ndarray:
-    """The middle of every feature's present values (zeros of a sparse matrix too), 0 without any."""
+    """The middle of every feature's present values (zeros of sparse matrices too), else 0."""
     fills = np.zeros(X.shape[1])
     columns = X.tocsc() if sparse.issparse(X) else X
     for j in range(X.shape[1]):

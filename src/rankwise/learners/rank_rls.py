@@ -42,7 +42,7 @@ class PairwiseLeastSquares(QuadraticLearner):
     ) -> tuple[Supervision, bool]:
         supervision: Supervision
         if preferences is None:
-            supervision, single = self._scored_items(m, y, qid, sample_weight)
+            supervision, single = self._told_items(m, y, qid, sample_weight)
         else:
             preferences = check_preferences(preferences, y, m)
             weight = check_weights(sample_weight, m)
@@ -114,6 +114,12 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
         `preferences` (a rankwise.Preferences) in place of y.
 
+        y may also be a rankwise.Censored: the pairs are then the comparable ones, O(m) to apply,
+        and qid labels strata. The magnitude of a pair is the difference of its two times. If the
+        longer time is censored, that is the least that the difference can be, and least squares
+        pull longer predictions towards it; "unit" asks for the order alone. Pairs of equal times
+        (one event, one censored) have magnitude 0, see `ties`.
+
         A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
         """
         self._accumulated = None
@@ -139,7 +145,7 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         if not first:
             self._refuse_other_loss()
         X = check_items(self, X, reset=first)
-        supervision, single = self._scored_items(X.shape[0], y, qid, sample_weight)
+        supervision, single = self._told_items(X.shape[0], y, qid, sample_weight)
         sums = None if first else self._sums()
         seen = set() if sums is None else sums[2]
         new = set() if qid is None else {_plain(label) for label in supervision.queries.labels}
@@ -179,7 +185,7 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         if self._accumulated is not None:
             return self._accumulated
         problem = self._problem or self.training_problem
-        if not isinstance(problem.supervision, ScoredItems):
+        if isinstance(problem.supervision, ComparedItems):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         equations = problem.known_equations()
         if equations is None:

@@ -16,6 +16,7 @@ from rankwise.numerics.products import Products
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
 from rankwise.spaces.kernels import Kernel
+from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
@@ -57,12 +58,15 @@ class HingeRanker(RiskRanker):
             sample_weight = check_weights(sample_weight, m)
             sample_weight = sample_weight / sample_weight.max()
         if preferences is None:
-            return self._scored_items(m, y, qid, sample_weight)
+            supervision, single = self._told_items(m, y, qid, sample_weight)
+            if isinstance(supervision, CensoredItems):
+                supervision.check()
+            return supervision, single
         preferences = check_preferences(preferences, y, m)
         weight = np.ones(m) if sample_weight is None else sample_weight
-        supervision = ComparedItems(preferences, Queries.from_labels(qid, m), weight)
-        supervision.check()
-        return supervision, True
+        compared = ComparedItems(preferences, Queries.from_labels(qid, m), weight)
+        compared.check()
+        return compared, True
 
     def _risks(self, supervision: Supervision) -> list[Risk]:
         return hinge_risks(self.loss, supervision, self.query_weight)
@@ -147,6 +151,8 @@ class RankSVM(HingeRanker):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
         `preferences` (a rankwise.Preferences) in place of y: their weights count, the margin is 1
         whatever their magnitudes. A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
+        y may also be a rankwise.Censored, whose comparable pairs are counted in the same time;
+        qid then labels strata.
 
         X in single precision is used as it is. Ctrl-C ends the fit with the best model so far.
         """

@@ -120,9 +120,9 @@ class RankSVMCV(HingeRanker):
                 closed_form=False,
                 random_state=self.random_state,
             )
-        Y = getattr(supervision, "Y", None)
         cv = automatic_folds(supervision.queries, groups) if self._cv_is_auto() else self.cv
-        folds = Folds(cv, supervision.queries, Y, groups, self.random_state)
+        y = supervision.for_splitters()
+        folds = Folds(cv, supervision.queries, y, groups, self.random_state)
         if folds.kind not in ("folds", "leave-query-out"):
             raise ValueError(
                 f"cv={self.cv!r} would refit for every item or pair: use folds, or RankRLSCV, "

@@ -19,8 +19,9 @@ from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import Representation, Space
+from rankwise.supervision.censored import CensoredItems, read_censored
 from rankwise.supervision.queries import Queries, check_scored_queries
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import ScoredItems, Supervision
 from rankwise.validation import check_items, check_scores, check_weights
 
 LINEAR = Kernel("linear")
@@ -81,6 +82,17 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
         weight = np.ones(m) if weight is None else weight
         return ScoredItems(Y.reshape(m, -1), queries, weight), Y.ndim == 1
 
+    def _told_items(self, m: int, y, qid, sample_weight) -> tuple[Supervision, bool]:
+        """The same for learners that also take censored outcomes."""
+        outcome = read_censored(y)
+        if outcome is None:
+            return self._scored_items(m, y, qid, sample_weight)
+        if len(outcome) != m:
+            raise ValueError(f"X and y must have as many rows: X has {m}, y has {len(outcome)}.")
+        weight = check_weights(sample_weight, m)
+        weight = np.ones(m) if weight is None else weight
+        return CensoredItems(outcome, Queries.from_labels(qid, m), weight), True
+
     def _set_model(self, space: Space | Representation, solution: np.ndarray, single: bool) -> None:
         """The fitted attributes from the coefficients (d, k) of a model in the space."""
         for name in ("coef_", "dual_coef_", "basis_index_", "_X_basis"):
@@ -110,14 +122,18 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
     def score(self, X, y, qid=None, sample_weight=None) -> float:
         """1 − ranking error, averaged over queries (and over outputs); 1 is a perfect order.
 
+        For censored outcomes y it is Harrell's concordance, the share of comparable pairs.
         Weights have no meaning here and are refused; pipelines pass the argument on as None.
         """
         check_is_fitted(self)
         if sample_weight is not None:
             raise ValueError("score takes no sample_weight: the measure counts pairs equally.")
         S = self.predict(X)
-        y = check_scores(y, len(S))
         check_scored_queries(self.fitted_with_queries, qid, len(S))
+        outcome = read_censored(y)
+        if outcome is not None:
+            return metrics.concordance(outcome, S, qid)
+        y = check_scores(y, len(S))
         if y.ndim == 1 and S.ndim == 1:
             return metrics.concordance(y, S, qid)
         y, S = y.reshape(len(y), -1), S.reshape(len(S), -1)

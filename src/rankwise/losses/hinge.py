@@ -27,7 +27,8 @@ such a pair still bounds the risk from below, and its value is less by no more t
 
 
 class ScoreRisk(Risk):
-    """Weighted mean of the loss over the pairs y_h > y_j of all queries.
+    """Weighted mean of the loss over the pairs y_h > y_j of all queries; if `event` is given, over
+    those where j had the event (the comparable pairs of censored outcomes with levels y).
 
     `weighting` and the item weights say how much a pair weighs (rankwise.losses.query_weights). By
     default it is the mean, over the queries that have a pair, of the mean over their pairs. The
@@ -41,9 +42,10 @@ class ScoreRisk(Risk):
         queries: Queries,
         weight: np.ndarray | None = None,
         weighting: QueryWeighting = QUERIES,
+        event: np.ndarray | None = None,
     ):
         self.n_items, self.queries = len(y), queries
-        self._scores = ScoreRanks(y, queries, weight)
+        self._scores = ScoreRanks(y, queries, weight, event)
         pairs = self._scores.pairs
         if not pairs.any():
             raise NoPreference(

@@ -5,19 +5,24 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from rankwise.losses.comparable_counts import comparable_items, comparable_pairs
 from rankwise.losses.margin_window import ScoreRanks
-from rankwise.losses.pair_counts import sorted_within
+from rankwise.losses.pair_counts import concordant_pairs, sorted_within
 from rankwise.numerics import fenwick
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
 
 def item_concordance(
-    y: np.ndarray, s: np.ndarray, queries: Queries
+    y: np.ndarray | Censored, s: np.ndarray, queries: Queries
 ) -> tuple[np.ndarray, np.ndarray]:
     """For each item its pairs y_i ≠ y_j of the same query, and those that s orders right, a tie ½.
 
-    Both float64 (m,); each pair counts at both of its items.
+    Both float64 (m,); each pair counts at both of its items. The pairs of censored outcomes are
+    the comparable ones.
     """
+    if isinstance(y, Censored):
+        return comparable_items(y, s, queries)
     scores = ScoreRanks(y, queries)
     order = sorted_within(s, queries)
     return _concordance(scores.ranks, s, order, queries.starts, scores.levels)
@@ -59,6 +64,16 @@ def _concordance(
                 counted[item] = less + more
             low = high
     return counted, right
+
+
+def query_concordance(
+    y: np.ndarray | Censored, S: np.ndarray, queries: Queries
+) -> tuple[np.ndarray, np.ndarray]:
+    """For each query the number of its pairs, (q,), and how many of them each column of S (m, k)
+    puts in the order of y, (q, k); a tie counts ½. O(k m log m)."""
+    if isinstance(y, Censored):
+        return comparable_pairs(y, S, queries)
+    return concordant_pairs(y, S, queries)
 
 
 def auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, float]:

@@ -22,6 +22,7 @@ from rankwise.losses.pair_losses import (
 )
 from rankwise.losses.query_weights import QUERIES, QUERY_WEIGHTS, QueryWeighting
 from rankwise.losses.risk import NoPreference, Risk
+from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 from rankwise.validation import check_choice
 
@@ -75,9 +76,12 @@ def hinge_risks(
     of_scores, of_preferences = HINGE_LOSSES[loss]
     if isinstance(supervision, ComparedItems):
         return [of_preferences(supervision, weighting)]
-    assert isinstance(supervision, ScoredItems)
     queries = supervision.queries
     weight = None if np.all(supervision.weight == 1.0) else supervision.weight
+    if isinstance(supervision, CensoredItems):
+        event = supervision.outcome.event
+        return [of_scores(supervision.level, queries, weight, weighting, event)]
+    assert isinstance(supervision, ScoredItems)
     risks: list[Risk] = []
     for j, y in enumerate(supervision.Y.T):
         try:

@@ -15,6 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from rankwise.losses.censored_laplacian import LevelSums
 from rankwise.losses.pair_counts import sorted_within
 from rankwise.losses.query_weights import pair_totals
 from rankwise.numerics import fenwick
@@ -28,11 +29,19 @@ class ScoreRanks:
     """Dense score ranks inside each query; O(m log m), once per fit.
 
     ``pairs[k]`` is the number N of pairs with y_i < y_j (equation 4) in query k. With the weights
-    v of the items it is the sum of v_i v_j over these pairs. Evaluations share one workspace, so
-    two threads must not share the object.
+    v of the items it is the sum of v_i v_j over these pairs. If `event` (m,) is given, only pairs
+    count whose lower item i had the event: censored outcomes, y being their levels
+    (rankwise.supervision.censored). Evaluations share one workspace, so two threads must not share
+    the object.
     """
 
-    def __init__(self, y: np.ndarray, queries: Queries, weight: np.ndarray | None = None):
+    def __init__(
+        self,
+        y: np.ndarray,
+        queries: Queries,
+        weight: np.ndarray | None = None,
+        event: np.ndarray | None = None,
+    ):
         ascending = sorted_within(y, queries)
         first = queries.starts[:-1]
         opens_level = np.ones(len(y), dtype=bool)
@@ -42,11 +51,17 @@ class ScoreRanks:
         v = None if weight is None else weight[ascending]
         query_levels = np.append(level[first], level[-1] + 1)
 
-        self.queries, self.weight = queries, weight
+        self.queries, self.weight, self.event = queries, weight, event
         self.ranks = np.empty(len(y), dtype=np.int32)
         self.ranks[ascending] = level - np.repeat(level[first], queries.sizes)
         self.levels = np.add.reduceat(opens_level, first, dtype=np.int64)
-        self.pairs = pair_totals(np.bincount(level, v), query_levels)
+        if event is None:
+            self.pairs = pair_totals(np.bincount(level, v), query_levels)
+        else:
+            sums = LevelSums.of(
+                self.ranks, event, queries, np.ones(len(y)) if weight is None else weight
+            )
+            self.pairs = sums.pair_weights(len(queries))
         self.blocks = _blocks(queries.starts)
         self.workspace = np.empty((4, len(y)))
 
@@ -57,9 +72,9 @@ class ScoreRanks:
 class Window:
     """The pairs i, j of a query with y_i < y_j and p_i > p_j − margin: those with a hinge loss.
 
-    One sort of p to open. Both counts evaluate the same inequality, so equations 5 and 6 always
-    speak of the same pairs, even where p_j − margin and p_i + margin
-    round differently.
+    Of censored outcomes, those where i had the event. One sort of p to open. Both counts evaluate
+    the same inequality, so equations 5 and 6 always speak of the same pairs, even where
+    p_j − margin and p_i + margin round differently.
     """
 
     def __init__(self, scores: ScoreRanks, p: np.ndarray, margin: float):
@@ -67,6 +82,7 @@ class Window:
         self._items = sorted_within(p, scores.queries)
         self._ranks = scores.ranks[self._items]
         self._ascending = p[self._items]
+        self._event = None if scores.event is None else scores.event[self._items]
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
         """c and d of equations 5 and 6: rivals above and rivals below each item.
@@ -88,18 +104,28 @@ class Window:
         return self._scatter(above)
 
     def _sweep(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Both sums over sorted positions, in the shared workspace."""
+        """Both sums over sorted positions, in the shared workspace.
+
+        An item without the event is no rival below any other, and has no rivals above.
+        """
         scores, m = self._scores, len(values)
         above, below, *trees = (row.view(values.dtype)[:m] for row in scores.workspace)
         starts, levels = scores.queries.starts, scores.levels
-        items = _Sorted(values, self._ranks, self._ascending, starts, levels, self._margin)
+        of_all = _Sorted(values, self._ranks, self._ascending, starts, levels, self._margin)
+        of_events = of_all
+        if self._event is not None:
+            of_events = of_all._replace(values=np.where(self._event, values, values.dtype.type(0)))
         run(
             [
                 partial(sweep, items, block, tree, out)
                 for block in scores.blocks
-                for sweep, tree, out in zip((_sum_above, _sum_below), trees, (above, below))
+                for sweep, items, tree, out in zip(
+                    (_sum_above, _sum_below), (of_all, of_events), trees, (above, below)
+                )
             ]
         )
+        if self._event is not None:
+            above *= self._event
         return above, below
 
     def _scatter(self, sorted_values: np.ndarray) -> np.ndarray:

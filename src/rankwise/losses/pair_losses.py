@@ -15,6 +15,8 @@ from typing import Protocol
 import numpy as np
 from scipy import sparse
 
+from rankwise.losses.censored_laplacian import CensoredLaplacian
+from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs, StatementCosts
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.laplacian import ScoreLaplacian, Target
@@ -27,6 +29,7 @@ from rankwise.losses.quadratic_loss import (
 )
 from rankwise.losses.query_weights import PAIRS, QueryWeighting, inverse_or_zero, pair_totals
 from rankwise.numerics.memory import refuse_too_large
+from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 
@@ -60,6 +63,8 @@ class PairLoss(QuadraticLoss):
     def quadratic(self, supervision: Supervision) -> Quadratic:
         if isinstance(supervision, ComparedItems):
             return self._of_preferences(supervision)
+        if isinstance(supervision, CensoredItems):
+            return self._of_comparable_pairs(supervision)
         assert isinstance(supervision, ScoredItems)
         return self._of_all_pairs(supervision)
 
@@ -78,6 +83,8 @@ class PairLoss(QuadraticLoss):
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         """Statements about one pair leave together, by updates of low rank."""
+        if isinstance(supervision, CensoredItems):
+            return self._rule_of_comparable_pairs(supervision)
         if not isinstance(supervision, ComparedItems):
             return None
         costs = self._statement_costs(supervision)
@@ -88,13 +95,32 @@ class PairLoss(QuadraticLoss):
 
     def _of_all_pairs(self, supervision: ScoredItems) -> Quadratic:
         """The graph of all pairs with different scores, one query after another."""
+        return self._of_listed_pairs(supervision, supervision.Y[:, 0])
+
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The graph of the comparable pairs with different times, whose difference is that of the
+        times: the least that it can be if the longer time is censored."""
+        return self._of_listed_pairs(
+            supervision, supervision.outcome.time, supervision.outcome.event
+        )
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> HoldoutRule | None:
+        """How items with censored outcomes leave; None: by refits."""
+        return None
+
+    def _of_listed_pairs(
+        self, supervision: Supervision, y: np.ndarray, event: np.ndarray | None = None
+    ) -> Quadratic:
+        """The graph of the pairs y_h > y_j of a query, j having had the `event` if it is given."""
         largest = int(supervision.queries.sizes.max())
         way_out = 'loss="magnitude" and loss="unit" never form it'
         refuse_too_large(largest, largest, "the preference graph of a query", way_out, 4)
-        y, v = supervision.Y[:, 0], supervision.weight
-        graph = self._empty_graph(supervision.queries)
+        graph, v = self._empty_graph(supervision.queries), supervision.weight
         for items in supervision.queries:
-            above, below = np.nonzero(y[items][:, None] > y[items][None, :])
+            is_pair = y[items][:, None] > y[items][None, :]
+            if event is not None:
+                is_pair &= event[items]
+            above, below = np.nonzero(is_pair)
             winner, loser = items[above], items[below]
             difference, weight = y[winner] - y[loser], v[winner] * v[loser]
             weight = weight * self.weighting.scale(v[items].sum(), weight.sum())
@@ -287,6 +313,16 @@ class MagnitudeLoss(TieFreeLoss):
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted))
 
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The target of a pair is the difference of its times, as in model 2 of Van Belle et al.
+        (2011); pairs of equal times have the target 0, and count if ties are kept."""
+        laplacian = censored_laplacian(supervision, self.weighting, equal_times=self.keep_ties)
+        return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted_times[:, None]))
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> ComparableRows:
+        target = supervision.shifted_times
+        return comparable_rows(supervision, self.weighting, target, equal_times=self.keep_ties)
+
     def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         if not self.keep_ties:
             supervision = supervision.without_tie_weights()
@@ -324,6 +360,38 @@ class UnitLoss(TieFreeLoss):
         V = np.repeat(np.add.reduceat(class_weight, first), sizes)
         below = cumulated - class_weight - before_query
         return (2 * below + class_weight - V) * inverse_or_zero(V)
+
+    def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
+        """The target of every comparable pair is 1, whichever of the times are censored."""
+        laplacian = censored_laplacian(supervision, self.weighting)
+        return Quadratic(laplacian, Target(laplacian, given=laplacian.unit_target()[:, None]))
+
+    def _rule_of_comparable_pairs(self, supervision: CensoredItems) -> ComparableRows:
+        return comparable_rows(supervision, self.weighting, None)
+
+
+def censored_laplacian(
+    supervision: CensoredItems, weighting: QueryWeighting, *, equal_times: bool = True
+) -> CensoredLaplacian:
+    """Of all comparable pairs, or of those with different times alone."""
+    outcome = supervision.outcome
+    level = supervision.level if equal_times else outcome.levels(equal_times=False)
+    return CensoredLaplacian(
+        level, outcome.event, supervision.queries, supervision.weight, weighting
+    )
+
+
+def comparable_rows(
+    supervision: CensoredItems,
+    weighting: QueryWeighting,
+    target: np.ndarray | None,
+    *,
+    equal_times: bool = True,
+) -> ComparableRows:
+    outcome = supervision.outcome
+    level = supervision.level if equal_times else outcome.levels(equal_times=False)
+    known = (supervision.weight, level, outcome.event, supervision.queries)
+    return ComparableRows(*known, weighting, target)
 
 
 def _columns(values: np.ndarray, k: int) -> np.ndarray:

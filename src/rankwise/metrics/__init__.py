@@ -23,6 +23,12 @@ from rankwise.metrics.pair_measures import (
     ranking_error,
 )
 from rankwise.metrics.scorers import scorer
+from rankwise.metrics.survival_curves import censoring_curve, log_rank_test, survival_curve
+from rankwise.metrics.survival_measures import (
+    censoring_weights,
+    cumulative_dynamic_auc,
+    uno_concordance,
+)
 from rankwise.metrics.trec_measures import TrecValues, trec_measures
 
 __all__ = [
@@ -30,10 +36,14 @@ __all__ = [
     "UndefinedMetric",
     "auc",
     "average_precision",
+    "censoring_curve",
+    "censoring_weights",
     "concordance",
     "conditional_error",
+    "cumulative_dynamic_auc",
     "expected_reciprocal_rank",
     "kendall_tau_b",
+    "log_rank_test",
     "mean_absolute_difference",
     "mean_squared_difference",
     "misranking",
@@ -42,5 +52,7 @@ __all__ = [
     "preference_error",
     "ranking_error",
     "scorer",
+    "survival_curve",
     "trec_measures",
+    "uno_concordance",
 ]

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
+from rankwise.losses.item_concordance import query_concordance
 from rankwise.losses.pair_counts import (
     SWAPPED,
     TIED_BOTH,
@@ -23,6 +24,7 @@ from rankwise.losses.pair_counts import (
 from rankwise.metrics.score_vectors import (
     finite_vector,
     no_pair_to_order,
+    outcome_and_predicted,
     real_array,
     true_and_predicted,
 )
@@ -39,18 +41,27 @@ def ranking_error(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> f
     """Share of the pairs y_i > y_j that s orders wrongly, H(s_j − s_i) with H(0) = ½.
 
     With qid it is the mean over the queries that have such a pair (equations 3.2 and 3.4 of
-    Airola 2011). O(m log m).
+    Airola 2011). If y holds censored outcomes (rankwise.Censored), the pairs are the comparable
+    ones, and qid labels strata. O(m log m).
     """
-    y, s = true_and_predicted(y, s)
-    pairs, concordant = concordant_pairs(y, s[:, None], Queries.from_labels(qid, len(y)))
+    truth, s = outcome_and_predicted(y, s)
+    pairs, concordant = query_concordance(truth, s[:, None], Queries.from_labels(qid, len(truth)))
     judged = pairs > 0
     if not judged.any():
-        raise no_pair_to_order(with_queries=qid is not None)
+        raise no_pair_to_order(qid is not None, truth)
     return float(np.mean(1 - concordant[judged, 0] / pairs[judged]))
 
 
 def concordance(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
-    """1 − ranking_error: the share of the pairs y_i > y_j with s_i > s_j; a tie counts ½."""
+    """1 − ranking_error: the share of the pairs y_i > y_j with s_i > s_j; a tie counts ½.
+
+    For censored outcomes y (rankwise.Censored, or scikit-survival's structured arrays) this is
+    Harrell's concordance: the share of comparable pairs in which the item that lived longer has
+    the greater score. Equal scores count ½; of equal times, only those of which exactly one had the
+    event are a pair, in which the event is the shorter. With qid it is the mean over strata. It is
+    scikit-survival's concordance_index_censored of the risk −s, if no two scores are closer than
+    its tolerance. Harrell, Califf, Pryor, Lee, Rosati (1982).
+    """
     return 1.0 - ranking_error(y, s, qid)
 
 

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
+from rankwise.supervision.censored import Censored, read_censored
 from rankwise.validation import refuse_non_finite, refuse_unreal
 
 
@@ -47,7 +50,21 @@ def true_and_predicted(y: ArrayLike, s: ArrayLike) -> tuple[np.ndarray, np.ndarr
     return y, s
 
 
-def no_pair_to_order(with_queries: bool) -> UndefinedMetric:
+def outcome_and_predicted(y: Any, s: ArrayLike) -> tuple[Any, np.ndarray]:
+    """The same where y may also be censored outcomes: a Censored, or a structured array."""
+    outcome = read_censored(y)
+    if outcome is None:
+        return true_and_predicted(y, s)
+    return outcome, true_and_predicted(outcome.time, s)[1]
+
+
+def no_pair_to_order(with_queries: bool, y: Any = None) -> UndefinedMetric:
     """The error for a y that prefers no item to another."""
+    if isinstance(y, Censored):
+        where = "in any stratum " if with_queries else ""
+        return UndefinedMetric(
+            f"no item {where}is known to have lived longer than one that had the event, so there "
+            f"is no pair to order ({len(y)} items, {int(y.event.sum())} events)."
+        )
     which = "no query holds two values of y" if with_queries else "y holds only one value"
     return UndefinedMetric(f"{which}, so there is no pair to order.")

@@ -7,6 +7,7 @@ squared standard errors (see rankwise.metrics.uncertainty). Shapes: a alphas, k 
 from __future__ import annotations
 
 from contextlib import suppress
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -14,8 +15,7 @@ from numpy.typing import ArrayLike
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
-from rankwise.losses.item_concordance import item_concordance
-from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.losses.item_concordance import item_concordance, query_concordance
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.metrics.ties import tied
 from rankwise.metrics.uncertainty import jackknife, mean_over_units, share_of_pairs
@@ -41,7 +41,7 @@ def folds_of(
     return Folds(
         cv,
         supervision.queries,
-        getattr(supervision, "Y", None),
+        supervision.for_splitters(),
         groups,
         random_state=random_state,
         pair_matrices=held_out.pair_matrices() if read_scoring(scoring).judges_pairs else np.inf,
@@ -75,7 +75,7 @@ def score_pairs(
             f"leave-pair-out judges pairs, not {measure.title}: scoring must be None, 1 − ranking "
             "error, or give cv as a number of folds."
         )
-    for y in _true_scores(held_out).T:
+    for y in held_out.supervision.truths():
         measure.bound(y)
     queries = held_out.supervision.queries
     if groups is None:
@@ -96,25 +96,26 @@ def judge_group_pairs(held_out: HeldOut, groups: Queries, alphas: Alphas) -> Jud
 
     One hold-out for every pair of groups, and one for every group whose own items differ.
     """
-    Y, codes = _true_scores(held_out), held_out.supervision.queries.codes
+    supervision, codes = held_out.supervision, held_out.supervision.queries.codes
     typical = np.stack([np.quantile(held_out.term_sizes(a), 0.9, axis=0) for a in alphas])
-    counted = np.zeros((len(alphas), *Y.shape))
+    counted = np.zeros((len(alphas), supervision.n_items, supervision.n_outputs))
     right = np.zeros_like(counted)
     number = len(groups)
     both = [(g, h) for g in range(number) for h in range(g, number)]
     for g, h in track(both, len(both), "pairs of groups"):
         first, second = groups.members(g), groups.members(h)
         i, j = (part.ravel() for part in np.meshgrid(first, second, indexing="ij"))
-        judged = (codes[i] == codes[j]) & (Y[i] != Y[j]).any(axis=1) & ((g != h) | (i < j))
-        i, j = i[judged], j[judged]
+        gap = supervision.differences(np.column_stack((i, j)))
+        judged = (codes[i] == codes[j]) & (gap != 0).any(axis=1) & ((g != h) | (i < j))
+        i, j, gap = i[judged], j[judged], gap[judged]
         if not len(i):
             continue
         held = np.unique(np.concatenate([first, second]))
         scores = held_out.without(held, alphas)
         s_i, s_j = (scores[:, np.searchsorted(held, part)] for part in (i, j))
         sizes = [np.maximum(np.abs(s), typical[:, None]) for s in (s_i, s_j)]
-        counts = Y[i] != Y[j]
-        order = 0.5 + 0.5 * np.sign(s_i - s_j) * np.sign(Y[i] - Y[j])
+        counts = gap != 0
+        order = 0.5 + 0.5 * np.sign(s_i - s_j) * np.sign(gap)
         order = np.where(tied(s_i - s_j, sizes[0] + sizes[1]), 0.5, order) * counts
         for items in (i, j):
             _add_at(counted, items, np.broadcast_to(counts, order.shape))
@@ -151,29 +152,22 @@ def score_folds(
     different models predict them. If there is only one unit, the influence values are those of its
     items (of the share of pairs) or of groups of its items (of any other measure).
     """
-    Y = _true_scores(held_out)
+    truths = held_out.supervision.truths()
     tested, predictions, labels = _predict_folds(held_out, folds, alphas)
-    Y = Y[tested]
+    truths = [y[tested] for y in truths]
     _, codes = np.unique(labels, return_inverse=True)
     units = Queries(codes, np.arange(codes.max() + 1))
     if read_scoring(scoring).judges_pairs and len(units) == 1:
-        return _score_single_unit(Y, predictions, units)
-    values = unit_values(Y, predictions, units, scoring)
+        return _score_single_unit(truths, predictions, units)
+    values = unit_values(truths, predictions, units, scoring)
     if len(units) == 1:
-        measures = _bound(scoring, Y)
+        measures = _bound(scoring, truths)
         influence = jackknife(
-            lambda rest: _measured(measures, Y[rest], predictions[:, rest], ValueError), len(Y)
+            lambda rest: _measured(measures, truths, predictions, rest, ValueError), len(tested)
         )
         return values[:, 0], influence.swapaxes(0, 1)
     means, influences = zip(*(mean_over_units(value) for value in values))
     return np.stack(means), np.stack(influences)
-
-
-def _true_scores(held_out: HeldOut) -> np.ndarray:
-    Y = getattr(held_out.supervision, "Y", None)
-    if Y is None:
-        raise ValueError("cross-validation by folds judges scores y, not explicit preferences.")
-    return Y
 
 
 def _predict_folds(
@@ -198,54 +192,62 @@ def _predict_folds(
 
 
 def unit_values(
-    Y: np.ndarray, predictions: np.ndarray, units: Queries, scoring: Scoring
+    truths: list[Any], predictions: np.ndarray, units: Queries, scoring: Scoring
 ) -> np.ndarray:
     """(a, units, k) values of the measure, nan where a unit has nothing to judge.
 
-    Y (m, k) are the true scores of the tested items, `predictions` (a, m, k) those held out.
+    `truths` holds y (m,) of the tested items for each output (see Supervision.truths), and
+    `predictions` (a, m, k) the held-out scores.
     """
     a, _, k = predictions.shape
     values = np.full((a, len(units), k), np.nan)
-    measures = _bound(scoring, Y)
+    measures = _bound(scoring, truths)
     if read_scoring(scoring).judges_pairs:
-        for j in range(k):
+        for j, y in enumerate(truths):
             S = np.ascontiguousarray(predictions[:, :, j].T)
-            pairs, right = concordant_pairs(Y[:, j], S, units)
+            pairs, right = query_concordance(y, S, units)
             judged = pairs > 0
             values[:, judged, j] = (right[judged] / pairs[judged, None]).T
         return values
     undefined = (UndefinedMetric,) if len(units) > 1 else ()
     for unit, items in enumerate(units):
-        values[:, unit] = _measured(measures, Y[items], predictions[:, items], *undefined)
+        values[:, unit] = _measured(measures, truths, predictions, items, *undefined)
     return values
 
 
 def _measured(
-    measures: list[Measure], Y: np.ndarray, predictions: np.ndarray, *ignored: type[Exception]
+    measures: list[Measure],
+    truths: list[Any],
+    predictions: np.ndarray,
+    items: np.ndarray,
+    *ignored: type[Exception],
 ) -> np.ndarray:
-    """(a, k) values of the k measures of predictions (a, m, k), nan where an error is `ignored`."""
+    """(a, k) values of the k measures of predictions (a, m, k) for some of the items.
+
+    They are nan where an error is `ignored`.
+    """
     a, _, k = predictions.shape
     values = np.full((a, k), np.nan)
     for i, j in np.ndindex(a, k):
         with suppress(*ignored):
-            values[i, j] = measures[j].measure(Y[:, j], predictions[i, :, j])
+            values[i, j] = measures[j].measure(truths[j][items], predictions[i, items, j])
     return values
 
 
-def _bound(scoring: Scoring, Y: np.ndarray) -> list[Measure]:
-    """The measure of each column of Y."""
+def _bound(scoring: Scoring, truths: list[Any]) -> list[Measure]:
+    """The measure of each output."""
     measure = read_scoring(scoring)
-    return [measure.bound(y) for y in Y.T]
+    return [measure.bound(y) for y in truths]
 
 
 def _score_single_unit(
-    Y: np.ndarray, predictions: np.ndarray, unit: Queries
+    truths: list[Any], predictions: np.ndarray, unit: Queries
 ) -> tuple[np.ndarray, np.ndarray]:
     """The share of pairs in the right order, with one influence value per item; O(a k m log m)."""
     a, m, k = predictions.shape
     scores, influence = np.empty((a, k)), np.empty((a, m, k))
     for i, j in np.ndindex(a, k):
-        counted, right = item_concordance(Y[:, j], predictions[i, :, j], unit)
+        counted, right = item_concordance(truths[j], predictions[i, :, j], unit)
         if not counted.any():
             raise UndefinedMetric("cross-validation found nothing to judge: all scores are equal.")
         scores[i, j], influence[i, :, j] = share_of_pairs(counted, right)

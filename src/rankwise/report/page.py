@@ -9,6 +9,7 @@ import numpy as np
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.rendering import render_page
+from rankwise.report.statement_page import build_statement_report
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
@@ -27,11 +28,14 @@ def build_report(
     scores: np.ndarray | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
-    """The page as text. It judges the model on the items, which must have scores y.
+    """The page as text. It judges the model on the items, which must have scores or preferences.
 
     If the items are the edges of a relation, they have no features, and their predictions must be
     given as `scores`. `commands` are shown as the way to reproduce the page.
     """
+    if items.preferences is not None:
+        options = (with_learning_curve, commands or [])
+        return build_statement_report(model, items, title, *options)
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
     is_relation = scores is not None

@@ -1,13 +1,14 @@
 """The seam between data and losses: what a learner is told about its items.
 
-`ScoredItems` have real scores, `ComparedItems` explicit preferences ("this item over that one").
+`ScoredItems` have real scores, `ComparedItems` explicit preferences ("this item over that one"),
+and `CensoredItems` (rankwise.supervision.censored) times of events or of the last look.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 
@@ -46,12 +47,25 @@ class Supervision(ABC):
     def check(self) -> None:
         """Refuse supervision that prefers no item to any other; the error says what to do."""
 
-    @abstractmethod
     def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
         """(p, 2) pairs of items that a prediction is judged by, and (p, k) their true differences.
 
         A difference of 0 does not count. O(number of pairs).
         """
+        pairs = pairs_within(self.queries)
+        return pairs, self.differences(pairs)
+
+    def differences(self, pairs: np.ndarray) -> np.ndarray:
+        """(p, k) the true differences of pairs of items (p, 2) of the same query, 0 if unknown."""
+        raise ValueError("explicit preferences tell differences of their own pairs only.")
+
+    def for_splitters(self) -> np.ndarray | None:
+        """The y that splitters of scikit-learn look at, such as those that stratify."""
+        return None
+
+    def truths(self) -> list[Any]:
+        """What measures take as y, one for each output: scores (m,), or censored outcomes."""
+        raise ValueError("cross-validation by folds judges scores y, not explicit preferences.")
 
 
 class ScoredItems(Supervision):
@@ -90,9 +104,14 @@ class ScoredItems(Supervision):
         """The items of each query grouped by their score in one column; O(m log m)."""
         return TieClasses(self.Y[:, column], self.queries)
 
-    def judged_pairs(self) -> tuple[np.ndarray, np.ndarray]:
-        pairs = pairs_within(self.queries)
-        return pairs, self.Y[pairs[:, 0]] - self.Y[pairs[:, 1]]
+    def differences(self, pairs: np.ndarray) -> np.ndarray:
+        return self.Y[pairs[:, 0]] - self.Y[pairs[:, 1]]
+
+    def for_splitters(self) -> np.ndarray:
+        return self.Y
+
+    def truths(self) -> list[Any]:
+        return list(self.Y.T)
 
     def prefers(self) -> np.ndarray:
         """(k,) whether some pair of a query has different scores and positive weights."""

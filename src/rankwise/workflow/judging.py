@@ -37,10 +37,11 @@ class Measure:
     low: float | None = None
     high: float | None = None
     reason: str = ""
+    title: str = ""  # default: that of the measure in rankwise.metrics
 
     @property
     def name(self) -> str:
-        return Scorer(self.key).title
+        return self.title or Scorer(self.key).title
 
     def cells(self, digits: int = 4) -> tuple[str, str]:
         """The value and its interval (or the reason that there is none) as text."""
@@ -51,7 +52,8 @@ class Measure:
         return value, f"{self.low:.{digits}f} to {self.high:.{digits}f}{words}"
 
     def record(self) -> dict[str, Any]:
-        return {name: value for name, value in asdict(self).items() if name != "key"}
+        left_out = ("key", "title")
+        return {name: value for name, value in asdict(self).items() if name not in left_out}
 
 
 @dataclass
@@ -143,7 +145,7 @@ def judge_recipe(recipe: Recipe, items: Items, folds: int) -> Judgement:
     Without queries, each fold is judged as a list of its own.
     """
     if items.y is None:
-        raise ValueError("nested cross-validation judges scores, not preferences.")
+        raise ValueError("this judges scores: judge_recipe_on_statements judges preferences.")
     y, queries = checked_scores(items.y, items.qid)
     several = len(queries) > 1
     groups = group_labels(items.groups, len(y))

@@ -22,7 +22,8 @@ class Items:
 
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
-    `description` replaces what `describe` would say. `line_of` finds the line of an item in its file.
+    `description` replaces what `describe` would say. `line_of` finds an item's line in its
+    file.
     """
 
     X: Any
@@ -65,6 +66,11 @@ class Items:
             taken[name] = None if value is None else value[index]
         return replace(self, **taken)
 
+    def with_statements(self, statements: np.ndarray) -> Items:
+        """The same items with some of their preferences."""
+        assert self.preferences is not None
+        return replace(self, preferences=self.preferences.subset(statements))
+
     def members(self, label: str) -> np.ndarray:
         """Row numbers of the query with this label."""
         if self.qid is None:
@@ -99,6 +105,12 @@ class Items:
             parts.append(counted(len(np.unique(np.asarray(self.groups, dtype=str))), "group"))
         if self.preferences is not None:
             parts.append(counted(len(self.preferences), "preference"))
+            if self.preferences.n_ties:
+                parts.append(counted(self.preferences.n_ties, "tie"))
+            if self.preferences.judge is not None:
+                parts.append(counted(len(np.unique(self.preferences.judge)), "judge"))
+            if len(never := self.preferences.never_compared):
+                parts.append(f"{counted(len(never), 'item')} never compared")
         elif self.y is not None:
             levels = np.unique(self.y)
             if len(levels) <= 6:
@@ -112,7 +124,10 @@ class Items:
         queries = None if self.qid is None else len(self.queries)
         counts = {"items": len(self), "queries": queries, "features": self.X.shape[1]}
         known = {"source": self.source, "summary": self.describe()}
-        return {**known, "fingerprint": self.fingerprint(), **counts}
+        found = {**known, "fingerprint": self.fingerprint(), **counts}
+        if self.preferences is not None:
+            found["statements"] = self.statement_fingerprint()
+        return found
 
     def fingerprint(self, with_scores: bool = True) -> str:
         """A hash of the scores and of up to 1000 rows of X, by which the same data are recognised.
@@ -127,6 +142,16 @@ class Items:
         digest.update(X.tobytes())
         if with_scores and self.y is not None and self.preferences is None:
             digest.update(np.ascontiguousarray(self.y, dtype=float).tobytes())
+        return digest.hexdigest()
+
+    def statement_fingerprint(self) -> str | None:
+        """A hash of the preferences in their order; None if there are none."""
+        said = self.preferences
+        if said is None:
+            return None
+        digest = hashlib.sha256()
+        for values in (said.winner, said.loser, said.tie, said.weight):
+            digest.update(np.ascontiguousarray(values, dtype=float).tobytes())
         return digest.hexdigest()
 
 

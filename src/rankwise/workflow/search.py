@@ -273,7 +273,7 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
         staged = np.column_stack(list(model.staged_predict(items.X[test])) or [np.zeros(len(test))])
         last = np.repeat(staged[:, -1:], MOST_ROUNDS - staged.shape[1], axis=1)
         scores = np.ascontiguousarray(np.hstack([staged, last]))
-        judged = unit_values(y[test, None], scores.T[..., None], queries.take(test), measure)
+        judged = unit_values([y[test]], scores.T[..., None], queries.take(test), measure)
         units.append(judged[:, ~np.isnan(judged).any(axis=(0, 2)), 0].T)
     values = np.concatenate([np.empty((0, MOST_ROUNDS)), *units])
     if not len(values):
@@ -291,14 +291,19 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
-    """Alpha by RankRLSCV or RankSVMCV: statements about the same two items leave together."""
+    """Alpha by the search of the learner: statements about the same two items leave together.
+
+    If the judges are known, their statements leave together instead.
+    """
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
     search = imported(recipe.method.own_search)
     search = search(alphas, cv=recipe.cv, scoring=recipe.scoring, **options)
-    model = search.fit(items.X, **items.supervision)
+    assert items.preferences is not None
+    model = search.fit(items.X, **items.supervision, groups=items.preferences.judge)
     results = model.cv_results_
     scores = (results["alpha"], results["score"], results["score_se"])
-    return Fit(model, SearchPath("alpha", *scores, model.alpha_, model.cv_, PREFERENCES))
+    about = (model.cv_, PREFERENCES, None, model.n_units_)
+    return Fit(model, SearchPath("alpha", *scores, model.alpha_, *about))
 
 
 def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:

@@ -66,9 +66,12 @@ class TrainedModel(BaseEstimator):
     def was_trained_on(self, items: Items) -> bool:
         """Whether these are the training data, so that judging by them flatters the model.
 
-        Records of older versions have no fingerprint of the data, only their file and summary.
+        New statements about the same items are other data. Records of older versions have no
+        fingerprint of the data, only their file and summary.
         """
         trained = self.training.get("trained") or {}
+        if items.preferences is not None and "statements" in trained:
+            return trained["statements"] == items.statement_fingerprint()
         if "fingerprint" in trained:
             same = (items.fingerprint(), items.fingerprint(with_scores=False))
             return trained["fingerprint"] in same

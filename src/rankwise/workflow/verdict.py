@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.search import COST, SearchPath
 
@@ -90,6 +91,10 @@ def held_out_share(path: SearchPath) -> Share | None:
 
 def judged_share(judgement: Judgement) -> Share:
     """The share of pairs of judged data; with queries the mean over them."""
+    if isinstance(judgement, StatementJudgement):
+        share = judgement.measures[0]
+        value = share.value or 0.0
+        return Share(value, share.low, share.high, share.reason, "the preferences")
     error: Measure = judgement["ranking_error"]
     low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
     pairs = "the pairs"

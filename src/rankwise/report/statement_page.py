@@ -1,0 +1,128 @@
+"""The report of a model that is judged by explicit preferences."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+import numpy as np
+
+from rankwise.evaluation import learning_curve
+from rankwise.report import sections
+from rankwise.report.rendering import render_page
+from rankwise.report.sections import Figure, Tile
+from rankwise.report.svg import Chart
+from rankwise.workflow.judged_statements import (
+    StatementJudgement,
+    judge_statements,
+    probabilities,
+)
+from rankwise.workflow.ranking_data import Items, counted
+from rankwise.workflow.search import SearchPath
+from rankwise.workflow.trained_model import TrainedModel
+from rankwise.workflow.training import unfitted
+from rankwise.workflow.verdict import verdict
+
+BINS = 10
+"""The most points of a reliability curve."""
+
+
+def build_statement_report(
+    model: TrainedModel,
+    items: Items,
+    title: str | None,
+    with_learning_curve: bool,
+    commands: list[list[str]],
+) -> str:
+    """The page as text; the items must have preferences."""
+    preferences = items.preferences
+    assert preferences is not None
+    s, said = model.predict(items.X, items.qid), probabilities(model, items)
+    judgement = judge_statements(preferences, s, said)
+    path = SearchPath.from_record(model.training.get("path"))
+    figures = [] if path is None else [sections.chosen_by(path)]
+    if said is not None and not preferences.tie.all():
+        figures.append(reliability(said[~preferences.tie], preferences.weight[~preferences.tie]))
+    figures.append(sections.what_counts(model, items))
+    if with_learning_curve:
+        X = model.prepared(items.X, items.qid)
+        curve = learning_curve(
+            unfitted(model), X, qid=items.qid, preferences=preferences, groups=preferences.judge
+        )
+        figures.append(sections.learning(curve))
+    on_training_data = model.was_trained_on(items)
+    learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
+    return render_page(
+        "report.html",
+        title=title or f"{learner} on {PurePath(items.source).name}",
+        subtitle=f"{items.describe()}.",
+        version=model.training.get("versions", {}).get("rankwise", ""),
+        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        tiles=_tiles(judgement),
+        facts=sections.facts(model, items),
+        judged_on_training_data=on_training_data,
+        figures=figures,
+        worst_queries=[],
+        reproduction=sections.reproduction(model, commands),
+    )
+
+
+ABOUT = {
+    "preferences": "share of statements whose winner has the higher score; ties count ½",
+    "log_loss": "mean −ln of the probability of what happened; a coin has 0.693",
+}
+"""What the measures mean."""
+
+
+def _tiles(judgement: StatementJudgement) -> list[Tile]:
+    tiles = []
+    for measure in judgement.measures:
+        value, interval = measure.cells(digits=3)
+        note = interval if measure.low is None else f"95%: {interval}"
+        tiles.append(Tile(measure.name, value, ABOUT[measure.key], note))
+    preferences = judgement.preferences
+    assert preferences is not None
+    what = "judges" if judgement.resampled == "groups" else judgement.resampled
+    about = f"{counted(preferences.n_ties, 'tie')} among them"
+    tiles.append(Tile("preferences", f"{len(preferences):,}", about))
+    return [*tiles, Tile(what, f"{judgement.units:,}", "what the intervals count")]
+
+
+def reliability(probability: np.ndarray, weight: np.ndarray) -> Figure:
+    """Whether statements come out as often as the model says; `probability` is of the winner."""
+    predicted, share, error = reliability_points(probability, weight)
+    chart = Chart(
+        "Reliability",
+        (0.5, 1.0),
+        (min(0.4, float((share - 1.96 * error).min())), 1.0),
+        "Probability of the likelier item",
+        "Share in which it won",
+    )
+    chart.line([0.5, 1.0], [0.5, 1.0], "m", dashed=True)
+    chart.band(predicted, np.maximum(share - 1.96 * error, 0), np.minimum(share + 1.96 * error, 1))
+    chart.line(predicted, share)
+    for p, observed in zip(predicted, share):
+        chart.point(p, observed, f"said {p:.3f}, came out {observed:.3f}", radius=3.5)
+    caption = (
+        "How often the likelier item won, against what the model said; points on the dashed line "
+        "are right. The band is a 95% interval that takes statements as independent."
+    )
+    return Figure("Reliability", chart.svg(), caption)
+
+
+def reliability_points(
+    probability: np.ndarray, weight: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Mean probability of the likelier item, its share of wins and standard error, in bins.
+
+    The bins hold about equal numbers of statements, and at least 20.
+    """
+    likelier = np.maximum(probability, 1 - probability)
+    right = np.where(probability == 0.5, 0.5, probability > 0.5)
+    order = np.argsort(likelier, kind="stable")
+    n = max(1, min(BINS, len(order) // 20))
+    bins = [part for part in np.array_split(order, n) if weight[part].any()]
+    mean = np.array([np.average(likelier[part], weights=weight[part]) for part in bins])
+    share = np.array([np.average(right[part], weights=weight[part]) for part in bins])
+    effective = np.array([weight[part].sum() ** 2 / (weight[part] ** 2).sum() for part in bins])
+    spread = np.maximum(share * (1 - share), mean * (1 - mean))
+    return mean, share, np.sqrt(spread / effective)
