@@ -121,7 +121,7 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
-    cells: CellOptions = CellOptions()
+    cells: CellOptions = field(default_factory=CellOptions)
     votes: dict[str, str | None] = field(default_factory=dict)
     outcomes: dict[str, str] | None = None
 

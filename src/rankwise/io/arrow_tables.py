@@ -24,6 +24,7 @@ from rankwise.numerics.memory import refuse_too_large
 
 FAST_FROM = 1 << 20
 """Smaller files are read at once by the plain reader."""
+LONGEST_HEADER = 1 << 20
 BLOCK = 1 << 23
 THREADS_FROM = 1 << 24
 """Larger Parquet files are read on all cores."""
@@ -79,7 +80,7 @@ def _head(data: bytes, start: int) -> tuple[list[str], str, int] | None:
     while data[start : start + 1] in (b"\n", b"\r"):
         start += 1
     end = data.find(b"\n", start)
-    if end < 0 or end - start > FAST_FROM:
+    if end < 0 or end - start > LONGEST_HEADER:
         return None
     try:
         first = data[start:end].decode()
@@ -143,6 +144,12 @@ def stripped(column: Any) -> Any:
     import pyarrow.compute as compute
 
     return compute.fill_null(compute.utf8_trim_whitespace(column), "")
+
+
+def distinct_text(column: Any) -> tuple[list[str], np.ndarray]:
+    """The distinct cells of a column of text, and for each cell its number."""
+    coded = stripped(column).combine_chunks().dictionary_encode()
+    return coded.dictionary.to_pylist(), np.asarray(coded.indices.to_numpy(), dtype=np.int64)
 
 
 def plain_numbers(column: Any) -> np.ndarray | None:

@@ -13,8 +13,9 @@ from datetime import UTC, datetime
 from typing import NamedTuple
 
 MISSING = {"", "na", "n/a", "#n/a", "nan", "null", "none", "?", "-", "--", "."}
-YES_OR_NO = ({"true": 1.0, "false": 0.0}, {"yes": 1.0, "no": 0.0}, {"y": 1.0, "n": 0.0})
-YES_OR_NO += ({"t": 1.0, "f": 0.0},)
+YES_OR_NO = [
+    {yes: 1.0, no: 0.0} for yes, no in (("true", "false"), ("yes", "no"), ("y", "n"), ("t", "f"))
+]
 DECIMALS = ("auto", ".", ",")
 KINDS = ("number", "percent", "truth", "date", "date d/m/y", "date m/d/y", "category")
 
@@ -58,7 +59,7 @@ def plain_number(text: str) -> float | None:
         return None
 
 
-def read_cells(cells: Iterable[str], style: Style = Style()) -> tuple[dict[str, float], Style]:  # noqa: B008
+def read_cells(cells: Iterable[str], style: Style) -> tuple[dict[str, float], Style]:
     """{cell: number} for the distinct stripped cells, nan for missing ones, and their style.
 
     A date becomes the days since 1970-01-01 (UTC, if a zone is given), a percentage its hundredth.
@@ -104,11 +105,12 @@ def _without_percent(cell: str) -> str:
 def _truths(present: Sequence[str]) -> dict[str, float]:
     """Yes and no, in one pair of words for the whole column."""
     lower = [cell.lower() for cell in present]
-    pair = next((words for words in YES_OR_NO for cell in lower[:1] if cell in words), YES_OR_NO[0])
+    pair = next((words for cell in lower for words in YES_OR_NO if cell in words), YES_OR_NO[0])
+    known = {**pair, "1": 1.0, "0": 0.0}
     for cell, word in zip(present, lower):
-        if word not in pair:
+        if word not in known:
             raise CellError(cell, f"is neither {' nor '.join(map(repr, pair))}")
-    return {cell: pair[word] for cell, word in zip(present, lower)}
+    return {cell: known[word] for cell, word in zip(present, lower)}
 
 
 def _decimal_numbers(

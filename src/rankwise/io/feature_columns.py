@@ -61,7 +61,7 @@ def learnt_columns(
 
     A ReadError names the line, the column and the cell that is no number.
     """
-    _settle_decimal(columns, [name for name in chosen if name not in categorical])
+    numbers = _numbers(columns, [name for name in chosen if name not in categorical])
     found: list[FeatureColumn] = []
     parts: list[np.ndarray] = []
     for name in chosen:
@@ -72,7 +72,8 @@ def learnt_columns(
             found.append(FeatureColumn(name, "category", levels=tuple(levels)))
             parts.append(block)
         else:
-            parts.append(columns.must_be_numbers(name)[:, None])
+            read = numbers[name]
+            parts.append((columns.must_be_numbers(name) if read is None else read)[:, None])
             style = columns.styles.get(name, Style("number", columns.decimal))
             decimal = style.decimal if style.decimal == "," else "auto"
             found.append(FeatureColumn(name, style.kind, decimal))
@@ -115,25 +116,28 @@ def refuse_absent(columns: Columns, names: Sequence[str]) -> None:
         )
 
 
-def _settle_decimal(columns: Columns, names: Sequence[str]) -> None:
-    """Where one column has decimal commas for sure, doubtful columns are read with them too."""
-    if columns.decimal != "auto":
-        return
-    doubtful = []
-    for name in names:
-        if columns.numbers(name) is None:
-            doubtful.append(name)
+def _numbers(columns: Columns, names: Sequence[str]) -> dict[str, np.ndarray | None]:
+    """The columns as numbers, None for those that cannot be read.
+
+    Where one column has decimal commas for sure, doubtful ones are read with commas too: in such a
+    table "1.234" is a thousand and more.
+    """
+    numbers = {name: columns.numbers(name) for name in names}
     signs = {columns.styles[name].decimal for name in names if name in columns.styles}
-    if "," not in signs or "." in signs:
-        return
+    if columns.decimal != "auto" or "," not in signs or "." in signs:
+        return numbers
     for name in names:
-        if name in doubtful or columns.styles[name] == Style("number", "auto"):
-            before = columns.styles.pop(name, None)
+        before = columns.styles.get(name)
+        if before is None or before == Style("number", "auto"):
             columns.styles[name] = Style("auto", ",")
-            if columns.numbers(name) is None:
-                columns.styles.pop(name, None)
-                if before is not None:
-                    columns.styles[name] = before
+            with_commas = columns.numbers(name)
+            if with_commas is not None:
+                numbers[name] = with_commas
+            elif before is None:
+                del columns.styles[name]
+            else:
+                columns.styles[name] = before
+    return numbers
 
 
 def stacked_columns(parts: Sequence[np.ndarray], m: int) -> np.ndarray:

@@ -11,7 +11,7 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     by_lower: dict[str, str] = {}
     for one in known:
         by_lower.setdefault(one.lower(), one)
-    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.7)
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
     return f" Did you mean {by_lower[near[0]]!r}?" if near else ""
 
 

@@ -79,7 +79,12 @@ class Columns:
             from rankwise.io.arrow_tables import plain_numbers
 
             return plain_numbers(values)
-        return values.astype(float) if values.dtype.kind in "biuf" else None
+        if values.dtype.kind in "biuf":
+            return values.astype(float)
+        try:  # a cell of 1_000 is a number to Python, but not in a table
+            return None if any("_" in cell for cell in values) else values.astype(float)
+        except (ValueError, TypeError):
+            return None
 
     def _styled(self, column: str, style: Style) -> np.ndarray:
         cells = self.cells(column)
@@ -110,16 +115,20 @@ class Columns:
 
     def labels(self, column: str) -> np.ndarray:
         """Integers if str() would write every cell the same, else text; no cell may be missing."""
-        cells = self.text(column)
-        distinct, codes = distinct_cells(cells)
+        values = self.values[column]
+        if is_arrow(values):
+            from rankwise.io.arrow_tables import distinct_text
+
+            distinct, codes = distinct_text(values)
+        else:
+            distinct, codes = distinct_cells(self.text(column))
         if not all(map(str.strip, distinct)):
             empty = next(i for i, cell in enumerate(distinct) if not cell.strip())
             raise self.error("a label is missing.", int(np.argmax(codes == empty)), column)
         if all(map(INTEGER.fullmatch, distinct)):
             return np.array([int(cell) for cell in distinct], dtype=np.int64)[codes]
-        if len(distinct) and max(map(len, distinct)) > 200:
-            return cells
-        return np.array(distinct)[codes]
+        kind = object if distinct and max(map(len, distinct)) > 200 else str
+        return np.array(distinct, dtype=kind)[codes]
 
     def categories(self, column: str, levels: list[str] | None = None) -> tuple[Any, list[str]]:
         """One column of 0 and 1 per level, and the levels, sorted, or as given.

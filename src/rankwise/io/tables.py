@@ -65,33 +65,23 @@ def read_table(
     Bunch of X (m, n) array; y (m,), qid (m,) integers or text, comments (m,) text, each None if its
     column was not named; feature_names, a list; columns, how the columns of X were read
     """
-    if missing not in ("error", "nan"):
-        raise ValueError(f'missing must be "error" or "nan"; got {missing!r}.')
-    if decimal not in DECIMALS:
-        raise ValueError(f"decimal must be one of {DECIMALS}; got {decimal!r}.")
-    for name, value in (("features", features), ("drop", drop), ("categorical", categorical)):
-        if isinstance(value, str):
-            raise ValueError(f"{name} must be a list of columns; got the text {value!r}.")
+    _check_options(
+        missing, decimal, {"features": features, "drop": drop, "categorical": categorical}
+    )
     columns = read_columns(read_source(path, encoding))
     columns.decimal = decimal
     named = {"target": target, "query": query, "comments": comments}
     taken = [columns.require(column, role) for role, column in named.items() if column is not None]
     taken += [columns.require(column, "drop") for column in drop]
-    for column in categorical:
-        columns.require(column, "categorical")
     if like is not None:
-        X, _ = read_as_learnt(columns, like.columns)
-        learnt = list(like.columns)
+        (X, _), learnt = read_as_learnt(columns, like.columns), list(like.columns)
     else:
-        if features is None:
-            chosen = [column for column in columns.values if column not in taken]
-        else:
+        chosen = [column for column in columns.values if column not in taken]
+        if features is not None:
             chosen = [columns.require(column, "features") for column in features]
-        if not chosen:
-            raise ReadError("no column is left that could be a feature.", columns.name)
         X, learnt = _learnt(columns, chosen, categorical)
     if missing == "error":
-        refuse_missing(columns, X, learnt)
+        _refuse_missing(columns, X, learnt)
     from sklearn.utils import Bunch
 
     return Bunch(
@@ -104,7 +94,21 @@ def read_table(
     )
 
 
+def _check_options(missing: str, decimal: str, lists: dict[str, Any]) -> None:
+    if missing not in ("error", "nan"):
+        raise ValueError(f'missing must be "error" or "nan"; got {missing!r}.')
+    if decimal not in DECIMALS:
+        raise ValueError(f"decimal must be one of {DECIMALS}; got {decimal!r}.")
+    for name, value in lists.items():
+        if isinstance(value, str):
+            raise ValueError(f"{name} must be a list of columns; got the text {value!r}.")
+
+
 def _learnt(columns: Columns, chosen: list[str], categorical: Sequence[str]) -> tuple[Any, Any]:
+    if not chosen:
+        raise ReadError("no column is left that could be a feature.", columns.name)
+    for column in categorical:
+        columns.require(column, "categorical")
     try:
         return learnt_columns(columns, chosen, categorical)
     except ReadError as error:
@@ -118,7 +122,7 @@ def _learnt(columns: Columns, chosen: list[str], categorical: Sequence[str]) -> 
         raise ReadError(reason, columns.name, error.line, error.column) from None
 
 
-def refuse_missing(columns: Columns, X: np.ndarray, learnt: Sequence[Any]) -> None:
+def _refuse_missing(columns: Columns, X: np.ndarray, learnt: Sequence[Any]) -> None:
     """Raise a ReadError with the line and the column of the first missing value."""
     absent = np.isnan(X).any(axis=0)
     if not absent.any():

@@ -59,7 +59,7 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
         X, missing = X.toarray() if sparse.issparse(X) else X, "keep"
     if missing == "refuse":
         items.refuse_missing(
-            "--missing mean or median fills it, --learner rank-boost takes it as it is."
+            "--missing median (or mean) fills it, --learner rank-boost takes it as it is."
         )
     scaler = None
     if recipe.scale != "none" or missing in FILLED:
