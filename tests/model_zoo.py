@@ -82,6 +82,10 @@ def models() -> dict:
             plain,
         ),
         "rank_logistic": (_fit(rw.RankLogistic(), X, preferences=PREFERENCES), plain),
+        "rank_logistic_cv": (
+            _fit(rw.RankLogisticCV([0.1, 1.0], cv=3), X, preferences=PREFERENCES),
+            plain,
+        ),
         "rank_logistic kernel": (
             _fit(rw.RankLogistic(**rbf, item_effect=0.5), X, preferences=PREFERENCES),
             plain,
@@ -106,6 +110,7 @@ def models() -> dict:
         "mprank_cv": (_fit(rw.MPRankCV(), X, y, **BY_QUERY), plain),
         "svrank": (_fit(rw.SVRank(**rbf), X, y), plain),
         "rank_boost": (_fit(rw.RankBoost(9, validation_fraction=0.4), X, y, **BY_QUERY), plain),
+        "greedy": (_fit(rw.GreedyRankRLS(2), X, y, **BY_QUERY), plain),
         "conditional": (_fit(rw.ConditionalRanker(), X, RELATION), plain),
         "conditional symmetric": (
             _fit(

@@ -17,8 +17,10 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
         [
             "rankwise.RankRLS",
             "rankwise.RankRLSCV",
+            "rankwise.GreedyRankRLS",
             "rankwise.RLS",
             "rankwise.RankLogistic",
+            "rankwise.RankLogisticCV",
             "rankwise.RankSVM",
             "rankwise.RankSVMCV",
             "rankwise.MPRank",

@@ -113,6 +113,18 @@ def test_what_votes_refuse(arguments, message):
         Preferences.from_votes(*arguments)
 
 
+def test_names_that_are_outcomes_too():
+    """The reading that fits every row is meant, if only one does."""
+    votes = Preferences.from_votes([2, 1, 5], [1, 0, 3], [1, 1, 0])  # no item 0 in the last row
+    assert as_text(votes) == ["2>1", "1>0", "3>5"]
+    votes = Preferences.from_votes([2, 1, 5], [1, 0, 3], [1, 0, 5])  # 5 is no outcome
+    assert as_text(votes) == ["1>2", "0>1", "5>3"]
+    votes = Preferences.from_votes(["b", "c", "a"], ["a", "a", "b"], ["a", "c", "tie"])
+    assert as_text(votes)[:2] == ["a>b", "c>a"] and votes.n_ties == 1
+    votes = Preferences.from_votes([2, 1, 5], [1, 0, 3], [1, 0.5, 0])
+    assert as_text(votes)[0] == "2>1" and votes.n_ties == 1
+
+
 def test_what_is_said_about_whom():
     winner, loser = [0, 0, 1, 3, 3, 0], [1, 1, 0, 4, 4, 1]
     preferences = Preferences(winner, loser, n_items=7, tie=[0, 0, 0, 0, 1, 1])

@@ -15,7 +15,7 @@ from rankwise.cli.recipe_options import (
     taken_recipe,
     words_of_the_command,
 )
-from rankwise.workflow.recipe import LEARNERS, USED_BY_ALL, Recipe
+from rankwise.workflow.recipe import LEARNERS, SELECTING, USED_BY_ALL, Recipe
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -143,7 +143,7 @@ def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) 
 
 def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[Recipe]:
     """One recipe per learner; if there are several, each uses only the options that it knows."""
-    names = learners or DEFAULT
+    names = learners or ((SELECTING, *DEFAULT) if "select" in given else DEFAULT)
     if len(names) == 1:
         return [taken_recipe(options, names[0], given)]
     recipes = []

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, Recipe
+from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, Recipe
 
 
 class NumberOrWord(click.ParamType):
@@ -75,6 +75,11 @@ recipe_options = stacked(
         "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
         type=BASIS,
     ),
+    recipe_option(
+        "--select",
+        "Use only this many features, added one by one by their held-out error (greedy-rank-rls).",
+        type=click.IntRange(1),
+    ),
     recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
     recipe_option(
         "--missing",
@@ -106,6 +111,8 @@ def taken_recipe(options: dict[str, Any], learner: str, given: set[str]) -> Reci
     values = {key: options.pop(key) for key in list(options) if key in fields}
     if values.get("basis") == "all":
         values["basis"] = None
+    if values.get("select") is not None and learner == "rank-rls":
+        learner = SELECTING
     recipe = Recipe(learner=learner, **values)
     recipe.refuse_unused(given)
     return recipe

@@ -154,7 +154,7 @@ def summary(model: TrainedModel) -> str:
     found = "".join(f", {name} {value:.4g}" for name, value in record["found"].items())
     name, seconds = f"{record['recipe']['learner']}{found}", f"{record['seconds']:.1f} s"
     if path is None:
-        return f"{name}: trained in {seconds}."
+        return "\n".join([f"{name}: trained in {seconds}.", *_selected(model)])
     score, _ = path.at_chosen
     lines = [
         f"{name}: {path.parameter} {path.chosen:.6g} of {len(path.value)} candidates by "
@@ -163,4 +163,17 @@ def summary(model: TrainedModel) -> str:
     ]
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")
-    return "\n".join(lines)
+    return "\n".join([*lines, *_selected(model)])
+
+
+def _selected(model: TrainedModel) -> list[str]:
+    """The features of a selection, the first of them by name."""
+    chosen = getattr(model.ranker, "selected_", None)
+    if chosen is None:
+        return []
+    names = [model.training["features"][j] for j in chosen]
+    rest = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return [
+        f"Selected {len(names)} of {model.ranker.n_features_in_} features: "
+        f"{', '.join(names[:10])}{rest}."
+    ]

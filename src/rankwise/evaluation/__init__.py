@@ -4,6 +4,13 @@ from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.baseline_verdict import Verdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
+from rankwise.evaluation.feature_selection import (
+    SelectionCurve,
+    Stability,
+    selection_curve,
+    selection_stability,
+    stability_of,
+)
 from rankwise.evaluation.intervals import confidence_interval
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
@@ -23,6 +30,8 @@ __all__ = [
     "NestedScore",
     "RunComparison",
     "RunDifference",
+    "SelectionCurve",
+    "Stability",
     "Tournament",
     "Verdict",
     "compare",
@@ -35,6 +44,9 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "selection_curve",
+    "selection_stability",
+    "stability_of",
     "tournament",
     "uno_interval",
 ]

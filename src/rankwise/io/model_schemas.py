@@ -195,6 +195,7 @@ _MODELS = (
     Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE),
     Estimator("rankwise:RankLogistic", _VOTES, **_COUNTED),
+    Estimator("rankwise:RankLogisticCV", _VOTES, **_COUNTED),
     Estimator("rankwise:RankSVM", _SVM),
     Estimator("rankwise:RankSVMCV", _SVM),
     Estimator(
@@ -206,6 +207,7 @@ _MODELS = (
     Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
     Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
     Estimator("rankwise:RankBoost", ("_has_queries",), fitted=("validation_scores_",)),
+    Estimator("rankwise:GreedyRankRLS", ("_has_queries",)),
     Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",)),
     Estimator("rankwise:ConditionalRankerCV"),
     Estimator("rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map"),

@@ -108,9 +108,12 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
             part = space.features_part(solution.w)[:, None]
             self._set_model(space.space, space.space.to_model(part), True)
             f = own + np.asarray(self._scores(self.representation.of(X)))
+        self.components_ = risk.counts.components()
+        if space.space is None:  # the minimum has mean 0 in each component, up to rounding
+            among = self.components_ + 1
+            f = f - (np.bincount(among, f) / np.maximum(np.bincount(among), 1))[among]
         self.strengths_ = f
         self.order_effect_, self.tie_effect_ = risk.effects(f)
-        self.components_ = risk.counts.components()
         self.objective_, self.gap_ = solution.objective, solution.gap
         self.n_iter_, self.history_ = solution.n_iter, solution.history
         self._items_checksum = None if X is None or not space.item_effect else checksum(X)

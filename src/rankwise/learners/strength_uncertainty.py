@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+from numbers import Integral
 from typing import Any
 
 import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.learners.informative_pairs import differences_that_matter, most_informative
 from rankwise.learners.score_posterior import Items, ScorePosterior, judge_gradients
-from rankwise.losses.logistic import LogisticRisk
+from rankwise.learners.simultaneous_ranks import (
+    critical_value,
+    inverse_deviations,
+    rank_bounds,
+)
+from rankwise.losses.logistic import LogisticRisk, outcome_probabilities
 from rankwise.numerics.arrays import Matrix
 from rankwise.spaces.own_strengths import StrengthSpace
 from rankwise.supervision.preferences import Preferences
@@ -123,13 +130,65 @@ class StrengthUncertainty:
         pairs = check_pairs(pairs, len(f))
         covariance, posterior, robust = self._centred_covariance(X, robust)
         i, j = pairs.T
-        variance = covariance[i, i] + covariance[j, j] - 2 * covariance[i, j]
-        difference, deviation = f[i] - f[j], np.sqrt(np.maximum(variance, 0.0))
-        z = np.divide(difference, deviation, out=np.sign(difference) * np.inf, where=deviation > 0)
-        z = np.where(difference == 0, 0.0, z)
+        z = (f[i] - f[j]) * inverse_deviations(covariance)[i, j]
         if robust and posterior.n_judges is not None:
             return np.asarray(stats.t.cdf(z, posterior.n_judges - 1))
         return np.asarray(stats.norm.cdf(z))
+
+    def rank_intervals(
+        self, X=None, level: float = 0.95, *, robust: bool | None = None, random_state=None
+    ) -> np.ndarray:
+        """(n, 2) first and last plausible rank of each item, 1 being the best.
+
+        With probability `level` all true ranks lie in their intervals together (Klein, Wright and
+        Wieczorek 2020; max-t of Mogstad et al. 2024): rankwise.learners.simultaneous_ranks says
+        how. `random_state` is the seed of 5,000 simulations, which is fixed by default; more than
+        1,000 items use Bonferroni's bound instead.
+        """
+        check_level(level)
+        covariance, posterior, robust = self._centred_covariance(X, robust)
+        degrees = posterior.n_judges - 1 if robust and posterior.n_judges else None
+        c = critical_value(covariance, level, degrees, random_state)
+        return rank_bounds(self.predict(X), covariance, c)  # type: ignore[attr-defined]
+
+    def next_pairs(self, X=None, n: int = 10, candidates=None, *, top: int | None = None):
+        """(n, 2) the pairs of items whose comparison would say most, the best first.
+
+        Each pair is the one that lowers the summed variance of all differences of scores most,
+        given that those before it are asked too. `top` counts only the differences between the
+        `top` best items and all others. `candidates` (c, 2) are the pairs that may be asked,
+        default all pairs of X, or of the training items. No pair is named twice unless n exceeds
+        the number of candidates. O(n_items³ + n · n_items²).
+        """
+        for name, value in (("n", n), ("top", top)):
+            if (value is not None or name == "n") and not is_positive_integer(value):
+                raise ValueError(f"{name} must be a positive integer; got {value!r}.")
+        f = self.predict(X)  # type: ignore[attr-defined]
+        if candidates is None:
+            if self.fitted_with_queries:  # type: ignore[attr-defined]
+                raise ValueError(
+                    "items of different queries are not compared: give candidates=, the pairs of "
+                    "items that may be asked."
+                )
+            if len(f) < 2:
+                raise ValueError("there is no pair to ask: X has a single item.")
+            pairs = np.column_stack(np.triu_indices(len(f), 1))
+        else:
+            pairs = check_pairs(candidates, len(f))
+            if not len(pairs):
+                raise ValueError("candidates must hold a pair.")
+            _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
+            pairs = pairs[np.sort(first)]
+        covariance, _, _ = self._centred_covariance(X, robust=False)
+        i, j = pairs.T
+        a, b, t = outcome_probabilities(f[i] - f[j], self.tie_effect_)  # type: ignore[attr-defined]
+        information = np.maximum(a * b + 0.25 * t * (a + b), np.finfo(float).tiny)
+        matters = differences_that_matter(f, top)
+        return pairs[most_informative(covariance, matters, pairs, information, int(n))]
+
+
+def is_positive_integer(value: Any) -> bool:
+    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
 
 
 def check_level(level: float) -> None:

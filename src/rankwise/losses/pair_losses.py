@@ -10,16 +10,17 @@ ties, in O(m), and rules for hold-outs of one or two items.
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Protocol
+from copy import copy
+from typing import Self, cast
 
 import numpy as np
-from scipy import sparse
 
 from rankwise.losses.censored_laplacian import CensoredLaplacian
 from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs, StatementCosts
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.laplacian import ScoreLaplacian, Target
+from rankwise.losses.pair_graph import PairCost, PairGraph, SquaredTargets
 from rankwise.losses.quadratic_loss import (
     FreeRows,
     HoldoutRule,
@@ -27,7 +28,13 @@ from rankwise.losses.quadratic_loss import (
     QuadraticLoss,
     TieFreeRows,
 )
-from rankwise.losses.query_weights import PAIRS, QueryWeighting, inverse_or_zero, pair_totals
+from rankwise.losses.query_weights import (
+    PAIRS,
+    QUERIES,
+    QueryWeighting,
+    inverse_or_zero,
+    pair_totals,
+)
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.queries import Queries
@@ -35,14 +42,6 @@ from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervi
 
 NEAR_TIE = 1e-6
 """The smallest difference, as a share of the largest, that the relative loss accepts."""
-
-
-class PairCost(Protocol):
-    """What a loss of your own needs."""
-
-    def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The target z and the weight w of pairs whose scores differ by `difference` > 0."""
-        ...
 
 
 class PairLoss(QuadraticLoss):
@@ -128,6 +127,22 @@ class PairLoss(QuadraticLoss):
             graph.add(winner, loser, *self._costs(difference, weight))
         return graph.quadratic()
 
+    def counting_pairs(self) -> Self:
+        """The same loss with query_weight="pairs"."""
+        loss = copy(self)
+        loss.weighting = PAIRS
+        return loss
+
+    def query_scales(self, supervision: Supervision) -> np.ndarray:
+        """(q,) the scale c that `weighting` gives to the pairs of each query."""
+        same_pairs = MagnitudeLoss(keep_ties=False, weighting=self.weighting)
+        return same_pairs.query_scales(supervision)
+
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """Σ over pairs of weight · w² z²: the error of a model that says 0. O(Σ m_q²)."""
+        squares = OwnLoss(SquaredTargets(self), weighting=self.weighting)
+        return float(cast(GraphLaplacian, squares.quadratic(supervision).laplacian).L.trace()) / 2
+
     def check_differences(
         self, difference: np.ndarray, winner: np.ndarray, loser: np.ndarray
     ) -> None:
@@ -150,34 +165,6 @@ class PairLoss(QuadraticLoss):
                 "differences of y are very small or very large, scale y."
             )
         return squared, pull
-
-
-class PairGraph:
-    """Collects pairs with their weights w² and pulls w² z into a graph over m items.
-
-    `blocks` (m,) numbers the items that only leave the problem together; None if connected items
-    alone do.
-    """
-
-    def __init__(self, m: int, blocks: np.ndarray | None = None):
-        self._m, self._blocks = m, blocks
-        self._parts: list[tuple[np.ndarray, ...]] = []
-        self._b = np.zeros(m)
-
-    def add(
-        self, winner: np.ndarray, loser: np.ndarray, squared: np.ndarray, pull: np.ndarray
-    ) -> None:
-        self._parts.append((winner, loser, squared))
-        self._b += np.bincount(winner, pull, minlength=self._m)
-        self._b -= np.bincount(loser, pull, minlength=self._m)
-
-    def quadratic(self) -> Quadratic:
-        winner, loser, squared = (np.concatenate(part) for part in zip(*self._parts))
-        counted = squared != 0
-        edges = (squared[counted], (winner[counted], loser[counted]))
-        graph = sparse.csr_array(edges, shape=(self._m, self._m))
-        laplacian = GraphLaplacian(sparse.csr_array(graph + graph.T), self._blocks)
-        return Quadratic(laplacian, Target(laplacian, given=self._b[:, None]))
 
 
 class OwnLoss(PairLoss):
@@ -239,6 +226,9 @@ class TieFreeLoss(PairLoss):
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return difference, np.ones(len(difference))
+
+    def query_scales(self, supervision: Supervision) -> np.ndarray:
+        return cast(ScoreLaplacian | CensoredLaplacian, self.quadratic(supervision).laplacian).scale
 
     @abstractmethod
     def class_scores(
@@ -313,6 +303,11 @@ class MagnitudeLoss(TieFreeLoss):
         laplacian = ScoreLaplacian.keeping_ties(queries, weight, scale)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted))
 
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """The squared length of the target: there are scores with exactly these differences."""
+        beta = self.quadratic(supervision).target.beta
+        return float(np.einsum("rk,rk->", beta, beta))
+
     def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
         """The target of a pair is the difference of its times, as in model 2 of Van Belle et al.
         (2011); pairs of equal times have the target 0, and count if ties are kept."""
@@ -341,6 +336,11 @@ class UnitLoss(TieFreeLoss):
 
     name = 'loss="unit"'
     counts_below = True
+
+    def error_of_zero(self, supervision: Supervision) -> float:
+        """The weight of all pairs, Σ c U: if the pairs of a query share weight 1, c is 1/U."""
+        inverse = UnitLoss(weighting=QUERIES).query_scales(supervision)
+        return float((self.query_scales(supervision) * inverse_or_zero(inverse)).sum())
 
     def pairs(self, difference: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.ones(len(difference)), np.ones(len(difference))

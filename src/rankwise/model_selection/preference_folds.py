@@ -157,9 +157,23 @@ def share_of_statements(
 
     A statement may be judged several times, and then counts as often.
     """
+    values = (
+        (statements, _right(differences, preferences.tie[statements]))
+        for statements, differences in judged
+    )
+    return mean_over_statements(preferences, units, values, a)
+
+
+def mean_over_statements(
+    preferences: Preferences,
+    units: Queries,
+    judged: Iterable[tuple[np.ndarray, np.ndarray]],
+    a: int,
+) -> tuple[np.ndarray, np.ndarray]:
+    """The weighted mean (a, 1) of (a, tested) values of statements, and its influence values."""
     right, counted = np.zeros((a, len(preferences))), np.zeros(len(preferences))
-    for statements, differences in judged:
-        right[:, statements] += _right(differences, preferences.tie[statements])
+    for statements, values in judged:
+        right[:, statements] += values
         counted[statements] += 1
     weight = preferences.weight * counted
     total = weight.sum()

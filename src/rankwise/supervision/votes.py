@@ -13,6 +13,7 @@ from rankwise.supervision.queries import Queries
 
 OUTCOMES = {"a": 0, "1": 0, "1.0": 0, "b": 1, "0": 1, "0.0": 1, "tie": 2, "0.5": 2}
 """What a vote may say as text, besides the name of an item: 0 if a won, 1 if b did, 2 neither."""
+TIED = 2
 NOTHING = -1
 """Stands for a word that is no outcome, and for a text that is the name of no item."""
 
@@ -125,6 +126,8 @@ def _results(
     """(l,) 0 if the first item won, 1 if the second did, 2 for a tie.
 
     A text that is no name stands for the only item whose name is written so: "7" for the number 7.
+    The items may be called 0, 1, a or b. If an outcome can then be read in two ways, one reading
+    that fits all rows decides, provided that the other fits not all rows.
     """
     written: dict[str, int] = {}
     for name, i in number.items():
@@ -146,6 +149,10 @@ def _results(
             "'tie'.",
         )
     unclear = (word != NOTHING) & (name != NOTHING) & (word != name)
+    are_words = bool((word != NOTHING).all())
+    are_names = bool(((name != NOTHING) | (word == TIED)).all())
+    if unclear.any() and are_words != are_names:
+        return np.where(word == TIED, word, word if are_words else name)
     if unclear.any():
         row = int(np.argmax(unclear))
         raise VoteError(

@@ -32,6 +32,10 @@ MEDIAN_OF = 1000
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, basis="auto" becomes a reduced set of BASIS items."""
 BASIS = 500
+SELECTING = "greedy-rank-rls"
+"""The learner that takes the place of rank-rls if features are to be selected."""
+SELECTED = 10
+"""The number of features that it selects if the recipe does not say."""
 REFITTED_FOLDS = 5
 """Number of folds for a learner that must be refitted for every fold."""
 
@@ -52,6 +56,7 @@ class LearningMethod:
     own_search: str = ""  # the learner that searches, for by_own_search
     default_folds: str | int = "auto"
     default_alphas: str = ""  # the candidates, if the recipe names none
+    argument: str | None = None  # the name of the parameter's argument, if it is not the first
     parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
     to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
@@ -72,6 +77,8 @@ class LearningMethod:
 
     def build(self, value: float, options: dict[str, Any]) -> Any:
         """The unfitted estimator with this value of the parameter."""
+        if self.argument is not None:
+            return self.estimator(**{self.argument: self.to_argument(value)}, **options)
         return self.estimator(self.to_argument(value), **options)
 
 
@@ -88,6 +95,14 @@ LEARNERS: dict[str, LearningMethod] = {
         "by_own_search",
         "rankwise:RankRLSCV",
         default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
+    ),
+    SELECTING: LearningMethod(
+        "rankwise:GreedyRankRLS",
+        "rank-rls with few features (--select), added one by one by their held-out error",
+        {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
+        ("alpha", "select", "query_weight", "cv"),
+        "by_greedy_selection",
+        argument="alpha",
     ),
     "rank-svm": LearningMethod(
         "rankwise:RankSVM",
@@ -155,6 +170,7 @@ class Recipe:
     basis: str | int | None = "auto"
     scale: str = "none"
     missing: str = "refuse"
+    select: int | None = None  # None is the default of the learner
     epsilon: float = 0.1
     rounds: str | int = "auto"
     cv: str | int = "auto"
@@ -239,6 +255,9 @@ class Recipe:
                 is_large = not Kernel(self.kernel).is_linear and n_items > EXACT_KERNEL_UP_TO
                 arguments["basis"] = BASIS if is_large else None
                 found |= {"basis": BASIS} if is_large else {}
+        if "select" in used:
+            wanted = SELECTED if self.select is None else self.select
+            arguments |= {"n_features_to_select": wanted, "cv": self.cv}
         if "basis" in used or "rounds" in used:
             arguments["random_state"] = self.seed
         for name in ("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"):

@@ -32,7 +32,9 @@ from rankwise.workflow.suited_measures import suited
 CONCORDANCE = "share of held-out pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
+LEFT = "share of the held-out squared error left (too good: the features were chosen by it)"
 MOST_ROUNDS = 300
+SELECTION_ALPHAS = DefaultGrid(32.0, -3, 3, limit=12, step=1)
 REFITTED_ALPHAS = DefaultGrid(10.0, -4, 2, limit=10, step=2)
 
 
@@ -62,7 +64,7 @@ class SearchPath:
 
     @property
     def lower_is_better(self) -> bool:
-        return self.judged == COST
+        return self.judged in (COST, LEFT)
 
     @property
     def at_chosen(self) -> tuple[float, float | None]:
@@ -288,6 +290,26 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     grid, by = np.arange(1.0, MOST_ROUNDS + 1), _held_out_in_words(cv, items)
     about = (_judged(recipe), recipe.scoring, len(values))
     return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by, *about))
+
+
+def by_greedy_selection(recipe: Recipe, options: dict, items: Items) -> Fit:
+    """Alpha by the held-out error after the last feature: one selection for each candidate."""
+    _refuse_groups(recipe, items)
+    if recipe.scoring is not None:
+        raise ValueError(f"{recipe.learner} chooses by its held-out error: omit --scoring.")
+    models: dict[float, Any] = {}
+
+    def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        for alpha in map(float, alphas):
+            models[alpha] = recipe.method.build(alpha, options).fit(items.X, **items.supervision)
+        errors = [models[a].criterion_[-1] / models[a].criterion_of_none_ for a in alphas]
+        return -np.array(errors)[:, None], np.zeros((len(alphas), 1, 1))
+
+    given = None if recipe.alpha == "auto" else np.sort(recipe.candidates(()))
+    grid = search_grid(score, given, SELECTION_ALPHAS, ceiling=0.0)
+    chosen = float(grid.alphas[grid.best[0]])
+    by, errors = models[chosen].cv_, -grid.scores[:, 0]
+    return Fit(models[chosen], SearchPath("alpha", grid.alphas, errors, None, chosen, by, LEFT))
 
 
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:

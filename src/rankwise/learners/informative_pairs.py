@@ -1,0 +1,63 @@
+"""Which pair to ask next: the one whose answer takes most from the variance that matters.
+
+With Σ the covariance of the scores and M the Laplacian of the differences that matter, their summed
+variance is tr(MΣ). A statement about e = (i, j) with information w turns Σ into
+Σ − Σe eᵀΣ/(1/w + eᵀΣe), so it takes eᵀQe/(1/w + eᵀΣe) with Q = ΣMΣ: O(1) for each candidate once Σ
+and Q are known. After a choice both are updated, in O(n²).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+
+def differences_that_matter(f: np.ndarray, top: int | None) -> np.ndarray:
+    """M: of all pairs of items, or of those between the `top` best items and all others."""
+    n = len(f)
+    matters = np.ones((n, n), dtype=bool)
+    if top is not None:
+        best = np.zeros(n, dtype=bool)
+        best[np.argsort(-f, kind="stable")[:top]] = True
+        matters = best[:, None] | best
+    graph = np.where(matters & ~np.eye(n, dtype=bool), 1.0, 0.0)
+    return np.diag(graph.sum(axis=1)) - graph
+
+
+def most_informative(
+    covariance: np.ndarray,
+    matters: np.ndarray,
+    candidates: np.ndarray,
+    information: np.ndarray,
+    n: int,
+) -> np.ndarray:
+    """Positions of n candidates (c, 2), each the best after those before it.
+
+    `information` (c,) is w of each candidate. None is chosen twice while others are left.
+    O(n_items³ + n (n_items² + c)).
+    """
+    S, Q = covariance.copy(), covariance @ matters @ covariance
+    i, j = candidates.T
+    price = 1.0 / information
+    chosen: list[int] = []
+    asked = np.zeros(len(candidates), dtype=bool)
+    for _ in range(n):
+        if asked.all():
+            asked[:] = False
+        gain = _of_pairs(Q, i, j) / (price + np.maximum(_of_pairs(S, i, j), 0.0))
+        gain[asked] = -np.inf
+        best = int(np.argmax(gain))
+        chosen.append(best)
+        asked[best] = True
+        a, b = candidates[best]
+        u, v = S[:, a] - S[:, b], Q[:, a] - Q[:, b]
+        s = price[best] + max(float(u[a] - u[b]), 0.0)
+        taken = float(v[a] - v[b])
+        Q -= (np.outer(u, v) + np.outer(v, u)) / s - taken * np.outer(u, u) / s**2
+        S -= np.outer(u, u) / s
+    return np.array(chosen, dtype=int)
+
+
+def _of_pairs(A: np.ndarray, i: np.ndarray, j: np.ndarray) -> np.ndarray:
+    """eᵀA e of each pair e = (i, j)."""
+    diagonal = A.diagonal()
+    return diagonal[i] + diagonal[j] - 2 * A[i, j]

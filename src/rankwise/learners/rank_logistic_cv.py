@@ -1,0 +1,129 @@
+"""RankLogisticCV: alpha chosen along a warm-started path, on folds of pairs of items."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import KW_ONLY, dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from rankwise.holdout.risk_holdouts import RiskHoldouts
+from rankwise.learners.rank_logistic import LogisticRanker
+from rankwise.learners.ranker import warn_unless_converged
+from rankwise.losses.risk import Risk
+from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
+from rankwise.model_selection.folds import Splits
+from rankwise.model_selection.preference_folds import PreferenceFolds, score_preferences
+from rankwise.model_selection.statement_log_loss import HeldOutProbabilities
+from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.logistic_path import logistic_path
+from rankwise.solvers.solver import Solution
+from rankwise.spaces.own_strengths import StrengthSpace
+from rankwise.supervision.supervision import ComparedItems, Supervision
+
+POWERS_OF_FOUR = DefaultGrid(4.0, -5, 5, limit=30, step=2)
+LOG_LOSS = "log-loss"
+
+
+@dataclass(eq=False, repr=False)
+class RankLogisticCV(LogisticRanker):
+    """RankLogistic with alpha chosen from a grid by cross-validation of the statements.
+
+    In every fold the grid is solved from the largest alpha down, each solution being the start of
+    the next. Kernels are factorised once for all folds; held-out basis items are removed from a
+    reduced set's map.
+
+    Parameters
+    ----------
+    alphas : grid of positive numbers. None: 4^-5 … 4^5, extended by further powers of 4 (up to
+        4^±30) while the best alpha lies at an end. If the best alpha of a given grid lies at its
+        end, a GridWarning says so.
+    cv : "auto" 10 folds of pairs of items (statements about the same two items leave together), or
+        of groups; a number of such folds; "leave-preference-out" one refit for each pair;
+        "leave-item-out" one for each item, whose statements are judged as those of a newcomer; a
+        scikit-learn splitter or folds of the statements
+    scoring : None for the share of held-out statements in the right order (ties ½); "log-loss" for
+        the mean of ln(probability of what was said), which also judges the probabilities
+    kernel, gamma, degree, coef0, basis, item_effect, order_effect, ties, tol, max_iter,
+    random_state : as in RankLogistic; random_state also shuffles int folds (None: a fixed shuffle)
+
+    Attributes
+    ----------
+    alpha_ : the chosen alpha; of equal scores the largest
+    alphas_ : the grid that was scored
+    best_score_ : its score
+    cv_ : what was held out, in words
+    n_units_ : how many pairs of items or groups the scores are averaged over
+    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha; the errors are clustered by
+        pairs of items or by groups
+        and those of RankLogistic, of the model refitted on everything with alpha_
+    """
+
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
+    alphas: Sequence[float] | np.ndarray | None = None
+    _: KW_ONLY
+    cv: Splits = "auto"
+    scoring: str | None = None
+
+    def fit(self, X=None, y=None, *, preferences=None, qid=None, groups=None):
+        """Score the grid on held-out statements, choose, and refit on everything.
+
+        `groups` (l,) labels statements that leave together, for instance by their judge;
+        uncertainties are then clustered by them, as in RankLogistic. X=None: items without
+        features.
+        """
+        self._check_parameters()
+        if self.scoring is not None and self.scoring != LOG_LOSS:
+            raise ValueError(
+                f"scoring must be None (share of statements in the right order) or {LOG_LOSS!r}; "
+                f"got {self.scoring!r}."
+            )
+        given = X
+        X, supervision = self._read(X, y, preferences, qid)
+        risk = self._risk(supervision)
+        space = self._strength_space(X, supervision.n_items)
+        folds = PreferenceFolds(
+            self.cv, supervision, groups=groups, closed_form=False, random_state=self.random_state
+        )
+        self.cv_ = str(folds)
+        grid = self._search(space, supervision, folds)
+        self.n_units_ = folds.independent(grid.influence)
+        self._set_results(grid)
+        path = np.append(grid.alphas[grid.alphas > self.alpha_], self.alpha_)
+        solution = self._solve_path(space.features, risk, path)[-1]
+        self._has_queries = qid is not None
+        self._set_fit(X, space, risk, solution)
+        self._keep_for_uncertainty(X, given, risk, (supervision.preferences, groups))
+        return self
+
+    def _search(
+        self, space: StrengthSpace, supervision: ComparedItems, folds: PreferenceFolds
+    ) -> ScoredGrid:
+        if self.scoring == LOG_LOSS:
+            models_ties = self.ties == "davidson"
+            probabilities = HeldOutProbabilities(
+                space, supervision, self._risk, self._solve_path, models_ties
+            )
+            score = lambda alphas: probabilities.score(folds, alphas)  # noqa: E731
+            return search_grid(score, self.alphas, POWERS_OF_FOUR, ceiling=0.0)
+        held_out = RiskHoldouts(space, supervision, self._risks, self._solve_path)
+        score = lambda alphas: score_preferences(held_out, folds, alphas)  # noqa: E731
+        return search_grid(score, self.alphas, POWERS_OF_FOUR, ceiling=1.0)
+
+    def _risks(self, supervision: Supervision) -> list[Risk]:
+        assert isinstance(supervision, ComparedItems)
+        return [self._risk(supervision)]
+
+    def _solve_path(self, phi: Matrix, risk: Risk, alphas: np.ndarray) -> list[Solution]:
+        solutions = logistic_path(phi, risk, alphas.tolist(), **self._limits)  # type: ignore[arg-type]
+        for solution in solutions:
+            warn_unless_converged(solution, self)
+        return solutions
+
+    def _set_results(self, grid: ScoredGrid) -> None:
+        scores, best = grid.scores[:, 0], grid.best[0]
+        self.alphas_ = grid.alphas
+        self.alpha_, self.best_score_ = float(grid.alphas[best]), float(scores[best])
+        errors = grid.errors[:, 0]
+        self.cv_results_ = {"alpha": grid.alphas, "score": scores, "score_se": errors}
