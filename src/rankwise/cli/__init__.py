@@ -1,6 +1,7 @@
 """The command `rankwise`. Each command has its own file; the others hold what commands share.
 
-demo, train, predict, evaluate, crossval, explain, report, export, table    the commands
+demo, train, predict, evaluate, crossval, explain, report, export, table,
+serve             the commands
 recipe_options    options of training, and the recipe that they make
 data_options      options of data files: format, columns, further files
 data_files        from data files to items or relations
@@ -28,6 +29,7 @@ COMMANDS = {
     "report": "Write a report as one HTML file.",
     "table": "Make a table to train on from TREC runs and judgements.",
     "export": "Write a model for other programs: JSON, ONNX, Elasticsearch, Solr.",
+    "serve": "Serve a model over HTTP, with a page to try it.",
 }
 """What each command does; the command `name` is the function `name` of rankwise.cli.name."""
 

@@ -31,6 +31,7 @@ from rankwise.numerics.arrays import dense
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Representation
 from rankwise.workflow.ranking_data import numbered
+from rankwise.workflow.trained_model import TrainedModel
 
 PROBES = 32
 """How many made-up items are scored by the steps and by `predict` before a model is exported."""
@@ -77,9 +78,7 @@ def checked_steps(est: Any, features: Sequence[str] | None = None) -> ScoringFun
     ranker = parts[-1]
     steps = [step for part in parts[:-1] for step in _transformation(part)]
     steps = _merged([*steps, *_scores(ranker)])
-    width = next((part.n_features_in_ for part in parts if hasattr(part, "n_features_in_")), None)
-    if width is None:
-        raise ValueError(f"{type(ranker).__name__} was fitted without features.")
+    width = next(part.n_features_in_ for part in parts if hasattr(part, "n_features_in_"))
     names, named = _names(est, parts, width, features)
     single = np.ndim(getattr(ranker, "coefficients", np.zeros(1))) == 1
     function = ScoringFunction(names, named, steps, single, type(ranker).__name__)
@@ -108,7 +107,7 @@ def _flattened(est: Any) -> Iterator[Any]:
     """The fitted parts of searches, pipelines and trained models, in the order of their use."""
     if hasattr(est, "best_estimator_"):
         yield from _flattened(est.best_estimator_)
-    elif hasattr(est, "ranker"):  # a model of the command
+    elif isinstance(est, TrainedModel):
         for part in (est.scaler, est.ranker):
             if part is not None:
                 yield from _flattened(part)
@@ -126,6 +125,8 @@ def _scores(ranker: Any) -> list[Step]:
         raise ValueError(
             f"{name} scores pairs of objects, which no exported format takes: serve it in Python."
         )
+    if not hasattr(ranker, "n_features_in_"):
+        raise ValueError(f"{name} was fitted without features: it scores only the items it knows.")
     if hasattr(ranker, "rankers_"):
         rules = ranker.rankers_
         feature, threshold, missing = (rules[k] for k in ("feature", "threshold", "missing"))
