@@ -13,13 +13,14 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.cli.console import Mistake
-from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
 from rankwise.cli.table_features import known_features, new_features, records_of, width_of
 from rankwise.exceptions import ReadError
 from rankwise.io.feature_columns import refuse_absent, stacked_columns
 from rankwise.io.source import Source, read_source
 from rankwise.io.table_columns import Columns
 from rankwise.io.tables import read_columns
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 
@@ -65,6 +66,8 @@ def read_items(
     format_ = _recognised(path, source) if files.format == "auto" else files.format
     own = features if features is None else features[: len(features) - width_of(files.cells.arrays)]
     if format_ == "letor":
+        if any(files.columns.get(role) for role in OUTCOME) and features is None:
+            raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
         items = _letor(path, source, own)
     else:
         columns = read_columns(source)
@@ -130,6 +133,10 @@ def _table(
         for role, column in COLUMNS.items()
         if (name := files.columns[role]) is not None
     }
+    parts = [known.pop(role, None) for role in OUTCOME]
+    if all(part is not None for part in parts):
+        time, event = parts
+        known["y"] = Censored(event, time)
     items = Items(X, features=list(features), source=columns.name, line_of=columns.line, **known)
     return items, files
 
@@ -154,11 +161,11 @@ def with_arrays(items: Items, files: DataOptions, trained: bool) -> tuple[Items,
 
 def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
     """The column of scores, or an error if there is none."""
-    target = files.columns["target"]
+    target = files.columns["target"] or files.columns.get("time")
     if target is None:
         raise ValueError(
             f"{table}: which column holds the scores to learn? Give --target, one of "
-            f"{', '.join(map(repr, columns))}."
+            f"{', '.join(map(repr, columns))}. For censored outcomes give --time and --event."
         )
     return target
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import zipfile
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,15 +25,10 @@ def read_arrays(path: str | os.PathLike) -> dict[str, np.ndarray]:
     they would have to be unpickled, which can execute code.
     """
     name = os.fsdecode(path)
-    if not Path(name).is_file():
-        with open(name, "rb"):  # raises the error of the system
-            pass
+    with open(name, "rb") as file:
+        is_zip = file.read(4) == b"PK\x03\x04"
     try:
-        with open(name, "rb") as file:
-            is_zip = file.read(4) == b"PK\x03\x04"
         arrays = _members(name) if is_zip else {"": _mapped(name)}
-    except OSError:
-        raise
     except Exception as error:  # whatever a damaged header leads to
         reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
         if "bject" in reason or "pickle" in reason:

@@ -91,7 +91,7 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankRLS",
         "pairwise least squares; exact cross-validation in closed form",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences", "outcomes"),
         "by_own_search",
         "rankwise:RankRLSCV",
         default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
@@ -110,7 +110,7 @@ LEARNERS: dict[str, LearningMethod] = {
         {name: {"loss": name} for name in ("hinge", "squared_hinge")},
         (
             *("alpha", "query_weight", *KERNEL_OPTIONS, "basis"),
-            *("cv", "tol", "max_iter", "preferences"),
+            *("cv", "tol", "max_iter", "preferences", "outcomes"),
         ),
         "by_own_search",
         "rankwise:RankSVMCV",
