@@ -48,6 +48,13 @@ VOTES = {
 """The options that name a column of a file of votes, and their help."""
 
 
+class OutcomeTexts(dict):
+    """{"a": text, "b": text, "tie": text}, which is written as on the command line."""
+
+    def __str__(self) -> str:
+        return ",".join(f"{end}={text}" for end, text in self.items())
+
+
 class Outcomes(click.ParamType):
     """What a file writes if a won, if b won, and if neither did: "a=1,b=-1,tie=0"."""
 
@@ -59,7 +66,7 @@ class Outcomes(click.ParamType):
         parts = [part.partition("=") for part in value.split(",")]
         if not all(end in ("a", "b", "tie") and equals for end, equals, _ in parts):
             self.fail(f"{value!r} is not like a=1,b=-1,tie=0.", param, ctx)
-        return {end: text for end, _, text in parts}
+        return OutcomeTexts({end: text for end, _, text in parts})
 
 
 OUTCOMES = click.option(

@@ -61,6 +61,7 @@ class LearningMethod:
     to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
     depends_on_scale: bool = True  # features of larger scale have more influence
+    needs_preferences: bool = False  # learns from explicit preferences only
     learns_relations: bool = False  # learns from a Relation; the others learn from Items
 
     @property
@@ -116,6 +117,15 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankSVMCV",
         default_folds=REFITTED_FOLDS,
         default_alphas="rankwise.learners.rank_svm_cv:DEFAULT_ALPHAS",
+    ),
+    "rank-logistic": LearningMethod(
+        "rankwise:RankLogistic",
+        "probabilities of preferences (Bradley-Terry); learns from --preferences only",
+        {"logistic": {}},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        "over_preferences",
+        "rankwise:RankLogisticCV",
+        needs_preferences=True,
     ),
     "mprank": LearningMethod(
         "rankwise:MPRank",

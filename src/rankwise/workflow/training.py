@@ -42,6 +42,8 @@ def train(recipe: Recipe, data: Any) -> TrainedModel:
 def _fit_items(recipe: Recipe, items: Items) -> Fit:
     if items.preferences is not None and "preferences" not in recipe.method.options:
         raise ValueError(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
+    if items.preferences is None and recipe.method.needs_preferences:
+        raise ValueError(f"{recipe.learner} learns from votes, not from scores: --preferences.")
     if isinstance(items.y, Censored) and "outcomes" not in recipe.method.options:
         raise ValueError(
             f"{recipe.learner} learns from scores: rank-rls and rank-svm take --time and --event."
