@@ -126,7 +126,7 @@ def newsgroups(n_queries: int = 400, n_documents: int = 6000, depth: int = 30):
 def split_subject(text: str) -> tuple[str, str]:
     """The subject line without "Re:", and the text after the header."""
     text = text.replace("\r\n", "\n")
-    lines = text if "\n" in text else text.replace("\t", "\n")  # some copies hold tabs instead
+    lines = text if "\n\n" in text else text.replace("\t", "\n")  # some copies hold tabs instead
     header, _, body = lines.partition("\n\n")
     line = next((x for x in header.splitlines() if x.lower().startswith("subject:")), "")
     return line[8:].replace("Re:", " "), body

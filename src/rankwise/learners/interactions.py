@@ -118,7 +118,7 @@ class Interactions(FitMemory, TransformerMixin, BaseEstimator):
             return n // 2, n // 2
         pair = self.dimensions
         both = (pair, pair) if isinstance(pair, Integral) else tuple(pair)
-        if len(both) != 2 or not all(isinstance(d, Integral) and d >= 1 for d in both):
+        if len(both) != 2 or not all(isinstance(d, Integral) and int(d) >= 1 for d in both):
             raise ValueError(
                 f"dimensions must be None, a positive integer or two of them; got {pair!r}."
             )
