@@ -3,8 +3,9 @@
     python -m benchmarks.speed.tables [megabytes]
 
 The table has an id, a query, 20 numbers of 17 digits and a score. Both readers must return the same
-bits. `python -m benchmarks.speed.tables 1000` is the size of one gigabyte; the plain reader needs
-about 25 times the size of the file in memory. The limit is a fifth of its time.
+bits. `python -m benchmarks.speed.tables 1000` is the size of one gigabyte; the plain reader keeps
+every cell as text of Python, and needs many times the size of the file in memory. The limit is a
+fifth of its time.
 """
 
 from __future__ import annotations
