@@ -99,6 +99,9 @@ class ServedModel:
     def rank(self, items: list[Item], query: Any = None) -> list[dict[str, Any]]:
         """The items best first; equal scores keep the order of the request."""
         scores = self.scores(items, query)
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores)))
+            raise ValueError(f"items[{row}] has no finite score: its values are too large.")
         order = np.argsort(-scores, kind="stable").tolist()
         ids, values = self.ids(items), scores.tolist()
         return [
