@@ -35,6 +35,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
         "Preferences, kernel maps, folds, errors",
         [
             "rankwise.Preferences",
+            "rankwise.Censored",
             "rankwise.KernelMap",
             "rankwise.selection",
             "rankwise.exceptions",

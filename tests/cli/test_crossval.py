@@ -45,6 +45,7 @@ def test_preferences_do_not_leak(tmp_path):
     assert held_out == {
         "rank-rls": "leave-preference-out",
         "rank-svm": "10 folds of pairs of items",
+        "rank-logistic": "10 folds of pairs of items",
     }
     for each in record["learners"]:
         for score, error in zip(each["path"]["score"], each["path"]["score_se"]):

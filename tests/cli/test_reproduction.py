@@ -10,7 +10,11 @@ import pytest
 from rankwise.workflow.recipe import LEARNERS
 from tests.cli_files import made_items, run, write_csv
 
-OF_ITEMS = [name for name, method in LEARNERS.items() if not method.learns_relations]
+OF_ITEMS = [
+    name
+    for name, method in LEARNERS.items()
+    if not (method.learns_relations or method.needs_preferences)
+]
 OF_PREFERENCES = [name for name in OF_ITEMS if "preferences" in LEARNERS[name].options]
 FAST = {"rank-boost": ("--rounds", "5"), "svrank": ("--alpha", "0.01,0.1", "--cv", "2")}
 

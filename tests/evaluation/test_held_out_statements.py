@@ -10,7 +10,15 @@ from sklearn.linear_model import Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from rankwise import Preferences, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from rankwise import (
+    Preferences,
+    RankLogistic,
+    RankLogisticCV,
+    RankRLS,
+    RankRLSCV,
+    RankSVM,
+    RankSVMCV,
+)
 from rankwise.evaluation import (
     confidence_interval,
     learning_curve,
@@ -100,6 +108,9 @@ LEARNERS = {
     "RankRLSCV": RankRLSCV([0.1, 10.0]),
     "RankSVM": RankSVM(),
     "RankSVMCV": RankSVMCV([1e-3, 0.1]),
+    "RankLogistic": RankLogistic(0.1),
+    "RankLogistic own strengths": RankLogistic(0.1, item_effect=1.0),
+    "RankLogisticCV": RankLogisticCV([0.1, 10.0]),
     "pipeline": make_pipeline(StandardScaler(), RankRLS()),
 }
 
@@ -118,6 +129,15 @@ def test_shuffled_outcomes_score_one_half(learner, scheme):
         found = nested_score(learner, X, preferences=preferences, groups=groups, cv=cv)
         values.append((found.score - 0.5) / found.score_se)
     assert abs(np.mean(values)) < 3 / np.sqrt(3)
+
+
+@pytest.mark.parametrize("scheme", ["auto", 4, "leave-preference-out"])
+def test_items_without_features(scheme):
+    """Strengths alone predict pairs that were never compared, but not noise."""
+    for signal, low, high in ((3.0, 0.6, 0.95), (0.0, 0.3, 0.62)):
+        _, preferences, _ = votes(m=14, l=160, signal=signal, ties=0.0)
+        found = nested_score(RankLogistic(0.1), None, preferences=preferences, cv=scheme)
+        assert low < found.score < high
 
 
 class TestPermutations:

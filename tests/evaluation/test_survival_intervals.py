@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import Censored, UndefinedMetric, metrics
-from rankwise.evaluation import confidence_interval, uno_interval
+from rankwise.evaluation import confidence_interval, dynamic_auc_intervals, uno_interval
 from rankwise.evaluation.intervals import score_interval
 
 
@@ -42,6 +42,22 @@ def test_jackknife_is_that_of_leaving_items_out():
         freedom=used - 1,
     )
     assert_allclose(uno_interval(train, y, s, tau, level=0.9), expected, rtol=1e-10)
+
+
+def test_jackknife_of_dynamic_auc_is_that_of_leaving_items_out():
+    rng = np.random.default_rng(2)
+    y, s = simulate(rng, 40)
+    train, _ = simulate(rng, 200)
+    y, s = Censored(y.event & (y.time < train.time.max()), y.time), np.round(s, 1)
+    times = np.quantile(y.time, [0.3, 0.6])
+    found = dynamic_auc_intervals(train, y, s, times)
+    for row, t in enumerate(times):
+        auc = lambda rest, t=t: metrics.cumulative_dynamic_auc(train, y[rest], s[rest], t).mean  # noqa: E731
+        cases, controls = int((y.event & (y.time <= t)).sum()), int((y.time > t).sum())
+        fewer = min(cases, controls)
+        limits = {"disjoint": fewer, "freedom": fewer - 1}
+        expected = score_interval(auc(np.arange(40)), slow_jackknife(auc, 40), 0.95, **limits)
+        assert_allclose(found[row], expected, rtol=1e-9)
 
 
 def test_strata_are_resampled():

@@ -58,12 +58,17 @@ def test_filled_values_become_defaults_of_the_fields(tmp_path):
 
 
 @pytest.mark.parametrize("engine", ENGINES)
+def test_features_without_names_are_numbered(engine, tmp_path):
+    rw.export(rw.RankRLS().fit(X, y), tmp_path / "m.json", engine)
+    assert '"feature_1"' in (tmp_path / "m.json").read_text()
+
+
+@pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize(
     ("model", "names", "reason"),
     [
         (rw.RankRLS(kernel="rbf"), NAMES, "has a kernel"),
         (rw.RankBoost(3), NAMES, "adds up thresholds"),
-        (rw.RankRLS(), None, "does not know the names"),
         (rw.RankRLS(), ["a", "b c", "d"], "cannot call a feature 'b c'"),
         (rw.RankRLS(), ["a", "1st", "d"], "1st"),
         (rw.RankRLS(), ["a", "", "d"], "''"),

@@ -9,8 +9,14 @@ from rankwise.workflow.trained_model import TrainingRecord
 from rankwise.workflow.training import train, unfitted
 from tests.cli_files import made_items
 
+OF_SCORES = [
+    name
+    for name, method in LEARNERS.items()
+    if not method.learns_relations and not method.needs_preferences
+]
 
-@pytest.mark.parametrize("learner", [name for name in LEARNERS if name != "conditional"])
+
+@pytest.mark.parametrize("learner", OF_SCORES)
 def test_the_unfitted_learner_learns_the_same_model(learner):
     X, y, qid = made_items()
     items = Items(X, y.astype(float), qid)

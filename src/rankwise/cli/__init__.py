@@ -27,6 +27,7 @@ COMMANDS = {
     "crossval": "Compare learners on DATA by cross-validation.",
     "explain": "Why is A above B?",
     "report": "Write a report as one HTML file.",
+    "leaderboard": "Turn votes into a leaderboard.",
     "table": "Make a table to train on from TREC runs and judgements.",
     "export": "Write a model for other programs: JSON, ONNX, Elasticsearch, Solr.",
     "serve": "Serve a model over HTTP, with a page to try it.",

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
+OF_OUTCOMES = tuple(name for name, one in LEARNERS.items() if "outcomes" in one.options)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
@@ -72,6 +73,7 @@ def crossval(
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
+      rankwise crossval patients.csv --time days --event died --scale standard
       rankwise crossval train.letor --nested 5 --html crossval.html
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
@@ -81,6 +83,8 @@ def crossval(
     each outer fold and judges on that fold.
     """
     from rankwise.cli.data_files import training_data
+    from rankwise.supervision.censored import Censored
+    from rankwise.workflow.judged_outcomes import judge_recipe_on_outcomes
     from rankwise.workflow.judged_statements import judge_recipe_on_statements
     from rankwise.workflow.judging import judge_recipe
     from rankwise.workflow.search import SearchPath
@@ -88,6 +92,8 @@ def crossval(
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
+    if files.columns.get("time") and not learners:
+        learners = OF_OUTCOMES
     recipes = _recipes(learners, options, given_options(ctx))
     if page is not None:
         check_writable(page)
@@ -101,6 +107,8 @@ def crossval(
         with working(f"cross-validating {recipe.learner}{of_all}"):
             path = SearchPath.from_record(train_model(recipe, items).training["path"])
             nested = judge_recipe if items.preferences is None else judge_recipe_on_statements
+            if isinstance(items.y, Censored):
+                nested = judge_recipe_on_outcomes
             outer = nested(recipe, items, folds) if folds else None
         rows.append((recipe.learner, path, outer))
         seconds.append(time.perf_counter() - started)

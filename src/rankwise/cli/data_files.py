@@ -11,10 +11,11 @@ from typing import Any
 import numpy as np
 
 from rankwise.cli.console import Mistake
-from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
 from rankwise.exceptions import ReadError
 from rankwise.io.source import Source, read_source
 from rankwise.io.tables import Columns, read_columns
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 
@@ -59,6 +60,8 @@ def read_items(
         raise ReadError("the file is empty.", source.name)
     format_ = _recognised(path, source) if files.format == "auto" else files.format
     if format_ == "letor":
+        if any(files.columns.get(role) for role in OUTCOME) and features is None:
+            raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
         return _letor(path, source, features), files
     return _table(read_columns(source), files, features, scores)
 
@@ -116,16 +119,20 @@ def _table(
         for role, column in COLUMNS.items()
         if (name := files.columns[role]) is not None
     }
+    parts = [known.pop(role, None) for role in OUTCOME]
+    if all(part is not None for part in parts):
+        time, event = parts
+        known["y"] = Censored(event, time)
     return Items(X, features=list(features), source=columns.name, **known), files
 
 
 def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
     """The column of scores, or an error if there is none."""
-    target = files.columns["target"]
+    target = files.columns["target"] or files.columns.get("time")
     if target is None:
         raise ValueError(
             f"{table}: which column holds the scores to learn? Give --target, one of "
-            f"{', '.join(map(repr, columns))}."
+            f"{', '.join(map(repr, columns))}. For censored outcomes give --time and --event."
         )
     return target
 

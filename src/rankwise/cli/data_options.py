@@ -46,6 +46,13 @@ VOTES = {
 """The options that name a column of a file of votes, and their help."""
 
 
+class OutcomeTexts(dict):
+    """{"a": text, "b": text, "tie": text}, which is written as on the command line."""
+
+    def __str__(self) -> str:
+        return ",".join(f"{end}={text}" for end, text in self.items())
+
+
 class Outcomes(click.ParamType):
     """What a file writes if a won, if b won, and if neither did: "a=1,b=-1,tie=0"."""
 
@@ -57,7 +64,7 @@ class Outcomes(click.ParamType):
         parts = [part.partition("=") for part in value.split(",")]
         if not all(end in ("a", "b", "tie") and equals for end, equals, _ in parts):
             self.fail(f"{value!r} is not like a=1,b=-1,tie=0.", param, ctx)
-        return {end: text for end, _, text in parts}
+        return OutcomeTexts({end: text for end, _, text in parts})
 
 
 OUTCOMES = click.option(
@@ -105,7 +112,15 @@ COLUMNS = {
     "groups": ColumnOption(
         "--groups", "groups that are held out together", (), "groups", Columns.labels
     ),
+    "time": ColumnOption(
+        "--time", "times of censored outcomes, in place of scores", (), "time", Columns.times
+    ),
+    "event": ColumnOption(
+        "--event", "events: 1 if it was seen at --time, 0 if censored", (), "event", Columns.events
+    ),
 }
+OUTCOME = ("time", "event")
+"""The two columns that take the place of the scores."""
 
 
 @dataclass(frozen=True)
@@ -148,16 +163,34 @@ class DataOptions:
     def over(self, record: dict[str, Any] | None) -> DataOptions:
         """These options; columns that they leave open are those of the record."""
         past = record or {}
-        columns = {role: self.columns[role] or past.get(role) for role in COLUMNS}
+        columns = {role: self.columns.get(role) or past.get(role) for role in COLUMNS}
+        if self.columns.get("target"):  # judged by scores, whatever the model has learnt from
+            columns |= dict.fromkeys(OUTCOME)
+        elif any(self.columns.get(role) for role in OUTCOME):
+            columns["target"] = None
         return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
 
     def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
         """The options for a table with these columns, in which usual names are recognised."""
         columns = {
-            role: column.find(table, names, self.columns[role], required)
+            role: column.find(table, names, self.columns.get(role), required)
             for role, column in COLUMNS.items()
         }
+        if any(self.columns.get(role) for role in OUTCOME):
+            self._check_outcome()
+            columns["target"] = None  # a column with a usual name is then a feature
         return replace(self, format="auto", columns=columns)
+
+    def _check_outcome(self) -> None:
+        """A time says little without the event, and scores would contradict both."""
+        for role, other in (OUTCOME, OUTCOME[::-1]):
+            if not self.columns.get(other):
+                raise click.UsageError(
+                    f"--{role} needs --{other}: a censored outcome is a time and whether the event "
+                    "was seen then."
+                )
+        if self.columns.get("target"):
+            raise click.UsageError("give --target, or --time and --event, not both.")
 
 
 def data_options(query: str = COLUMNS["query"].option) -> Callable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -10,6 +10,10 @@ import numpy as np
 from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
+
+if TYPE_CHECKING:
+    from rankwise.workflow.judging import Judgement
+    from rankwise.workflow.ranking_data import Items
 
 FLATTERED = (
     "DATA are what the model was trained on, and on them it looks better than it is. Judge it on "
@@ -47,13 +51,15 @@ def evaluate(
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
       rankwise evaluate model.rw items.csv --preferences votes.csv --a left --b right --winner won
+      rankwise evaluate model.rw patients.csv --time days --event died
       rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
     queries (for few queries they are Student's); without queries the intervals are over items
     (DeLong, jackknife). With --preferences the share of statements in the right order is judged,
-    with intervals over pairs of items, or over judges (--judge). Do not use the training data as
-    DATA: on them the model looks better than it is.
+    with intervals over pairs of items, or over judges (--judge). Censored outcomes (--time and
+    --event) are judged by Harrell's and Uno's concordance; higher scores mean longer survival. Do
+    not use the training data as DATA: on them the model looks better than it is.
     """
     if runs.paths or runs.qrels:
         if task is not None:
@@ -62,6 +68,7 @@ def evaluate(
         return
     if task is None:
         raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
+    from rankwise.supervision.censored import Censored
     from rankwise.workflow.judging import MEASURED, judge
 
     if task.files.preferences:
@@ -69,6 +76,10 @@ def evaluate(
         return
     with working("evaluating"):
         items, scores = task.scored()
+    if isinstance(items.y, Censored):
+        _judge_by_outcomes(task, items, scores, as_json, {"--scoring": scoring})
+        return
+    with working("evaluating"):
         if items.y is None:
             raise Mistake(f"{items.source} holds no scores to judge by: give --target.")
         if scores.ndim > 1:
@@ -84,6 +95,10 @@ def evaluate(
             record["per_query"] = judgement.query_records()
         say_json(record)
         return
+    _print_measures(judgement, per_query)
+
+
+def _print_measures(judgement: Judgement, per_query: bool) -> None:
     console = stdout()
     shown = table("measure", "value", "95% interval", right=(1,))
     for measure in judgement.measures:
@@ -102,6 +117,33 @@ def evaluate(
         label, size = judgement.queries.labels[number], judgement.queries.sizes[number]
         shown.add_row(*cells(str(label)), str(size), *figures)
     console.print(shown)
+
+
+def _judge_by_outcomes(
+    task: ModelAndData, items: Items, scores: np.ndarray, as_json: bool, unused: dict[str, Any]
+) -> None:
+    from rankwise.workflow.judged_outcomes import judge_outcomes, terciles
+
+    for option, value in unused.items():
+        if value:
+            raise Mistake(f"{option} is for scores: censored outcomes are judged by concordance.")
+    with working("evaluating"):
+        judgement = judge_outcomes(items.y, scores, items.qid)
+        p_value = terciles(items.y, scores).p_value
+        flattered = task.model.was_trained_on(items)
+    if flattered:
+        say(f"Note: {FLATTERED}")
+    if as_json:
+        record = {**judgement.record(), "log_rank_p": p_value, "on_training_data": flattered}
+        say_json(record)
+        return
+    shown = table("measure", "value", "95% interval", right=(1,))
+    for measure in judgement.measures:
+        shown.add_row(measure.name, *measure.cells())
+    console = stdout()
+    console.print(shown)
+    if p_value is not None:
+        console.print(f"Log-rank test between thirds of the predicted scores: p = {p_value:.3g}.")
 
 
 def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, Any]) -> None:

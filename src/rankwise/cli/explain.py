@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 import numpy as np
@@ -128,16 +128,24 @@ def _number_of(part: Items, name: str) -> int:
 
 def _ranking(part: Items, scores: np.ndarray, pair: tuple[int, int], top: int) -> Table:
     """The first items of the ranking, A and B."""
-    shown = table("rank", "item", "score", "true score", right=(0, 2, 3))
+    truth = "time (+ censored)" if hasattr(part.y, "event") else "true score"
+    shown = table("rank", "item", "score", truth, right=(0, 2, 3))
     for rank, number in enumerate(np.argsort(-scores, kind="stable"), 1):
         item = int(number)
         if rank > top and item not in pair:
             continue
         mark = {pair[0]: " (A)", pair[1]: " (B)"}.get(item, "")
-        true = "" if part.y is None else f"{part.y[item]:g}"
+        true = "" if part.y is None else _truth(part.y, item)
         (name,) = cells(str(part.names[item]))
         shown.add_row(str(rank), name + mark, f"{scores[item]:.5g}", true)
     return shown
+
+
+def _truth(y: Any, item: int) -> str:
+    """The true score, or the time of an outcome, with + if it is censored."""
+    if hasattr(y, "event"):
+        return f"{y.time[item]:g}" + ("" if y.event[item] else "+")
+    return f"{y[item]:g}"
 
 
 def _parts(explanation: Explanation, top: int) -> Table:

@@ -30,11 +30,13 @@ def report(
     Examples:
       rankwise report model.rw test.letor -o report.html
       rankwise report model.rw test.csv --learning-curve --title "Spring catalogue"
+      rankwise report model.rw patients.csv --time days --event died
 
     The page shows how the model was trained, the cross-validation path with intervals, score
     distributions or the ROC curve, the error of each query and the worst queries, the most
-    important features or items, and the commands that reproduce it. It follows the reader's choice
-    of a light or dark display, and can be printed.
+    important features or items, and the commands that reproduce it. For censored outcomes it shows
+    survival curves by predicted tercile with the log-rank test, and the items at risk. It follows
+    the reader's choice of a light or dark display, and can be printed.
     """
     from rankwise.report import build_report
 

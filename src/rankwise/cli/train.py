@@ -86,6 +86,7 @@ def train(
       rankwise train patients.csv --target risk --kernel rbf --scale standard -o model.rw
       rankwise train clicks.csv --query session --learner rank-svm --scale query -o model.rw
       rankwise train items.csv --id name --preferences wins.csv -o model.rw
+      rankwise train patients.csv --time days --event died --scale standard -o model.rw
       rankwise train ratings.csv --items films.csv -o model.rw
       rankwise train edges.csv --learner conditional --nodes proteins.csv -o model.rw
       rankwise train parts/ --scheduler tcp://127.0.0.1:8786 -o model.rw

@@ -21,7 +21,7 @@ from rankwise.evaluation.leave_pair_out import (
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
-from rankwise.evaluation.survival_intervals import uno_interval
+from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 
 __all__ = [
     "Comparison",
@@ -38,6 +38,7 @@ __all__ = [
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
+    "dynamic_auc_intervals",
     "learning_curve",
     "leave_pair_out_interval",
     "lpo_roc",

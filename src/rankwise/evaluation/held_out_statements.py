@@ -163,7 +163,8 @@ def fitted_to(
     if data.qid is not None and has_fit_parameter(last, "qid"):
         told["qid"] = data.qid
     if data.groups is not None and has_fit_parameter(last, "groups"):
-        told["groups"] = data.groups.codes[statements]
+        groups = data.groups.codes[statements]
+        told["groups"] = groups if len(np.unique(groups)) > 1 else None
     return model.fit(data.X, **{prefix + name: value for name, value in told.items()})
 
 

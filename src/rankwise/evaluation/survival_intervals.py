@@ -9,7 +9,12 @@ from numpy.typing import ArrayLike
 
 from rankwise.evaluation.intervals import check_level, jackknife_of_shares, score_interval
 from rankwise.exceptions import UndefinedMetric
-from rankwise.metrics.survival_measures import checked_outcome, weighted_pairs
+from rankwise.metrics.survival_measures import (
+    censoring_weights,
+    checked_outcome,
+    cumulative_dynamic_auc,
+    weighted_pairs,
+)
 
 
 def uno_interval(
@@ -33,3 +38,47 @@ def uno_interval(
     events = int(used.sum())
     disjoint = max(min(events, len(outcome) // 2), 1)
     return score_interval(estimate, variance, level, disjoint=disjoint, freedom=max(events - 1, 1))
+
+
+def dynamic_auc_intervals(
+    train: Any, test: Any, s: ArrayLike, times: ArrayLike, *, level: float = 0.95
+) -> np.ndarray:
+    """(T, 2) lower and upper limits for `metrics.cumulative_dynamic_auc` at each of the times.
+
+    By the jackknife over test items, each of which is a case, a control, or neither at a time;
+    O(m log m) for each time. The censoring curve is taken as known, as in `uno_interval`.
+    """
+    check_level(level)
+    found = cumulative_dynamic_auc(train, test, s, times)
+    outcome, scores = checked_outcome(test, "test"), np.asarray(s, dtype=float).ravel()
+    weights = censoring_weights(train, outcome)
+    limits = np.empty((len(found.times), 2))
+    for row, (t, auc) in enumerate(zip(found.times, found.auc)):
+        is_control = outcome.time > t
+        is_case = ~is_control & (weights > 0)
+        values = _without_each(scores[is_case], weights[is_case], scores[is_control])
+        rest = np.full(len(outcome) - len(values), auc)  # neither case nor control
+        values = np.concatenate((values, rest))
+        m, fewer = len(values), min(int(is_case.sum()), int(is_control.sum()))
+        variance = (m - 1) / m * float(((values - values.mean()) ** 2).sum())
+        limits[row] = score_interval(
+            float(auc), variance, level, disjoint=fewer, freedom=max(fewer - 1, 1)
+        )
+    return limits
+
+
+def _without_each(case: np.ndarray, weight: np.ndarray, control: np.ndarray) -> np.ndarray:
+    """The AUC without each case, then without each control, where one of them can be spared."""
+    ordered, order = np.sort(control), np.argsort(case)
+    cumulated = np.concatenate(([0.0], np.cumsum(weight[order])))
+    left, right = (np.searchsorted(ordered, case, side) for side in ("left", "right"))
+    above = len(control) - 0.5 * (left + right)
+    left, right = (np.searchsorted(case[order], control, side) for side in ("left", "right"))
+    below = 0.5 * (cumulated[left] + cumulated[right])
+    total, n, area = weight.sum(), len(control), float(weight @ above)
+    parts = []
+    if len(case) > 1:
+        parts.append((area - weight * above) / ((total - weight) * n))
+    if n > 1:
+        parts.append((area - below) / (total * (n - 1)))
+    return np.concatenate(parts) if parts else np.zeros(0)

@@ -26,7 +26,7 @@ NAMES = {
 def to_elasticsearch(function: ScoringFunction, name: str) -> bytes:
     """`featureset` and `model`: the bodies of the two requests that store them."""
     form = _linear(function, "Elasticsearch")
-    names, weights = function.features, form.weights[:, 0]
+    names, weights = _names(function), form.weights[:, 0]
     features = []
     for j, feature in enumerate(names):
         factor: dict[str, Any] = {"field": feature}
@@ -60,7 +60,7 @@ def to_elasticsearch(function: ScoringFunction, name: str) -> bytes:
 def to_solr(function: ScoringFunction, name: str) -> bytes:
     """`features` for the feature store and `model` for the model store."""
     form = _linear(function, "Solr")
-    names, weights = function.features, form.weights[:, 0]
+    names, weights = _names(function), form.weights[:, 0]
     store = []
     for j, feature in enumerate(names):
         params: dict[str, Any] = {"field": feature}
@@ -82,6 +82,13 @@ def to_solr(function: ScoringFunction, name: str) -> bytes:
     return _text({"features": store, "model": model})
 
 
+def _names(function: ScoringFunction) -> list[str]:
+    """The names of the features; feature_1, feature_2, ... where the model knows none."""
+    if function.named:
+        return function.features
+    return [f"feature_{j}" for j in range(1, len(function.features) + 1)]
+
+
 def _linear(function: ScoringFunction, engine: str) -> Any:
     """The plain form of a model that the engine can compute, else a ValueError with the reason."""
     if function.n_outputs > 1:
@@ -96,13 +103,11 @@ def _linear(function: ScoringFunction, engine: str) -> Any:
             f"{'adds up thresholds' if form.thresholds is not None else 'has a kernel'}: use "
             'format="onnx" or "json", or `rankwise serve`.'
         )
-    for name in function.features:
-        if not function.named or not NAMES[engine].fullmatch(name):
-            says = "the model does not know the names of its features"
-            if function.named:
-                says = f"{engine} cannot call a feature {name!r}"
+    for name in _names(function):
+        if not NAMES[engine].fullmatch(name):
             raise ValueError(
-                f"{says}: give names of letters, digits and _ (features=[...], or --feature-names)."
+                f"{engine} cannot call a feature {name!r}: give names of letters, digits and _ "
+                "(features=[...], or --feature-names)."
             )
     _refuse_beyond_single_precision(function, form, engine)
     return form

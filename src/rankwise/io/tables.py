@@ -165,6 +165,25 @@ class Columns:
             raise self.error("a value is missing.", int(np.argmax(np.isnan(numbers))), column)
         return numbers
 
+    def times(self, column: str) -> np.ndarray:
+        """The column as numbers that are not negative; a ReadError names the first other cell."""
+        numbers = self.without_missing(column)
+        if (numbers < 0).any():
+            row = int(np.argmax(numbers < 0))
+            raise self.error(f"{numbers[row]:g} is no time: it is negative.", row, column)
+        return numbers
+
+    def events(self, column: str) -> np.ndarray:
+        """The column as bool, from 0 and 1, true and false, or yes and no."""
+        numbers = self.without_missing(column)
+        wrong = (numbers != 0) & (numbers != 1)
+        if wrong.any():
+            row = int(np.argmax(wrong))
+            raise self.error(
+                f"{numbers[row]:g} is neither 1 (the event was seen) nor 0 (censored).", row, column
+            )
+        return numbers == 1
+
     def text(self, column: str) -> np.ndarray:
         """The column as text; missing cells are empty."""
         cells = self.values[column]

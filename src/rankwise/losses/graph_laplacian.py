@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 from scipy import sparse
+from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
 from rankwise.losses.laplacian import Laplacian, Target
@@ -15,11 +16,13 @@ from rankwise.supervision.queries import Queries
 
 
 class Factor(NamedTuple):
-    """R with orthogonal columns, and for each column its component and its squared norm."""
+    """R, a matrix W with Rβ = b for β = Wᵀb if b is in the range of L, and the component of each
+    column of both.
+    """
 
     R: sparse.csr_array | np.ndarray
+    W: sparse.csr_array | np.ndarray
     component: np.ndarray
-    squared_norm: np.ndarray
 
 
 class GraphLaplacian(Laplacian):
@@ -55,26 +58,24 @@ class GraphLaplacian(Laplacian):
     @cached_property
     def _factorised(self) -> Factor:
         members = Queries(self.component, np.arange(self.component.max() + 1))
-        rows, columns, values = [], [], []
         owner: list[int] = []
-        squared: list[float] = []
+        rows, columns, R, W = [], [], [], []
         for c in np.flatnonzero(members.sizes > 1):
-            items = members.members(c)
-            eigenvalues, Q = np.linalg.eigh(self.L[items][:, items].toarray())
-            kept = eigenvalues > len(items) * np.finfo(float).eps * eigenvalues[-1]
-            first = len(owner)
-            owner += [int(c)] * int(kept.sum())
-            squared += list(eigenvalues[kept])
+            items, first = members.members(c), len(owner)
+            blocks = _factors(self.L[items][:, items].toarray())
+            owner += [int(c)] * blocks[0].shape[1]
             rows.append(np.repeat(items, len(owner) - first))
             columns.append(np.tile(np.arange(first, len(owner)), len(items)))
-            values.append((Q[:, kept] * np.sqrt(eigenvalues[kept])).ravel())
+            R.append(blocks[0].ravel())
+            W.append(blocks[1].ravel())
         shape = (self.n_items, len(owner))
         if not rows:
-            return Factor(np.zeros(shape), np.zeros(0, dtype=int), np.zeros(0))
+            return Factor(np.zeros(shape), np.zeros(shape), np.zeros(0, dtype=int))
         where = (np.concatenate(rows), np.concatenate(columns))
-        R = sparse.csr_array((np.concatenate(values), where), shape=shape)
-        dense = R.nnz > 0.1 * shape[0] * shape[1]
-        return Factor(R.toarray() if dense else R, np.array(owner), np.array(squared))
+        both = [sparse.csr_array((np.concatenate(v), where), shape=shape) for v in (R, W)]
+        if both[0].nnz > 0.1 * shape[0] * shape[1]:
+            both = [matrix.toarray() for matrix in both]
+        return Factor(both[0], both[1], np.array(owner))
 
     def factor(self, Y: np.ndarray) -> np.ndarray:
         return self._factorised.R @ Y
@@ -104,11 +105,29 @@ class GraphLaplacian(Laplacian):
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 
     def solve_factor(self, b: np.ndarray) -> np.ndarray:
-        return self.factor_t(b) / self._factorised.squared_norm[:, None]
+        return self._factorised.W.T @ b
 
     def inverse_factor(self, Y: np.ndarray) -> np.ndarray:
-        """R (RᵀR)⁻¹ Y, so that differences of its rows are rows of the pairs in the space of R."""
-        return self.factor(Y / self._factorised.squared_norm[:, None])
+        """W Y, so that differences of its rows are rows of the pairs in the space of R."""
+        return self._factorised.W @ Y
+
+
+def _factors(L: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """R and W of one connected component, both t × (t − 1), O(t³).
+
+    L without its last row and column is definite, C Cᵀ, and the rows of L add up to zero. So
+    R is C above its negative column sums, and W is C⁻ᵀ above zeros. If rounding errors hide that
+    L is definite there, eigenvectors decide which directions it has.
+    """
+    try:
+        C = np.linalg.cholesky(L[:-1, :-1])
+    except np.linalg.LinAlgError:
+        eigenvalues, Q = np.linalg.eigh(L)
+        kept = eigenvalues > len(L) * np.finfo(float).eps * eigenvalues[-1]
+        R = Q[:, kept] * np.sqrt(eigenvalues[kept])
+        return R, R / eigenvalues[kept]
+    inverse, _ = lapack.dtrtri(C, lower=1)
+    return np.vstack((C, -C.sum(axis=0))), np.vstack((inverse.T, np.zeros(len(C))))
 
 
 def _centred(X: np.ndarray) -> np.ndarray:

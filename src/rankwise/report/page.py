@@ -8,8 +8,10 @@ import numpy as np
 
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
+from rankwise.report.outcome_page import build_outcome_report
 from rankwise.report.rendering import render_page
 from rankwise.report.statement_page import build_statement_report
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
@@ -36,6 +38,10 @@ def build_report(
     if items.preferences is not None:
         options = (with_learning_curve, commands or [])
         return build_statement_report(model, items, title, *options)
+    if isinstance(items.y, Censored):
+        if with_learning_curve:
+            raise ValueError("a learning curve is for scores: leave --learning-curve out.")
+        return build_outcome_report(model, items, title, commands or [])
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
     is_relation = scores is not None

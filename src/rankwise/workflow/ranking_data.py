@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
@@ -19,6 +20,7 @@ FINGERPRINT_ROWS = 1000
 class Items:
     """Each row of X (m, n) is one item; y, qid and names hold one entry per item where known.
 
+    y holds scores, or is a Censored with the outcomes of the items, for which qid labels strata.
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
     `description` replaces what `describe` would say.
@@ -106,6 +108,10 @@ class Items:
                 parts.append(counted(len(np.unique(self.preferences.judge)), "judge"))
             if len(never := self.preferences.never_compared):
                 parts.append(f"{counted(len(never), 'item')} never compared")
+        elif isinstance(self.y, Censored):
+            time = self.y.time
+            parts.append(counted(int(self.y.event.sum()), "event"))
+            parts.append(f"times {time.min():g} to {time.max():g}" if len(time) else "no times")
         elif self.y is not None:
             levels = np.unique(self.y)
             if len(levels) <= 6:
@@ -135,7 +141,9 @@ class Items:
         X = np.ascontiguousarray(X.toarray() if sparse.issparse(X) else X, dtype=float) + 0.0
         digest = hashlib.sha256(repr(self.X.shape).encode())
         digest.update(X.tobytes())
-        if with_scores and self.y is not None and self.preferences is None:
+        if with_scores and isinstance(self.y, Censored):
+            digest.update(self.y.time.tobytes() + self.y.event.tobytes())
+        elif with_scores and self.y is not None and self.preferences is None:
             digest.update(np.ascontiguousarray(self.y, dtype=float).tobytes())
         return digest.hexdigest()
 

@@ -61,6 +61,7 @@ class LearningMethod:
     to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
     depends_on_scale: bool = True  # features of larger scale have more influence
+    needs_preferences: bool = False  # learns from explicit preferences only
     learns_relations: bool = False  # learns from a Relation; the others learn from Items
 
     @property
@@ -91,7 +92,7 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankRLS",
         "pairwise least squares; exact cross-validation in closed form",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences"),
+        ("alpha", "query_weight", *KERNEL_OPTIONS, "basis", "cv", "preferences", "outcomes"),
         "by_own_search",
         "rankwise:RankRLSCV",
         default_alphas="rankwise.learners.rank_rls_cv:DEFAULT_ALPHAS",
@@ -110,12 +111,21 @@ LEARNERS: dict[str, LearningMethod] = {
         {name: {"loss": name} for name in ("hinge", "squared_hinge")},
         (
             *("alpha", "query_weight", *KERNEL_OPTIONS, "basis"),
-            *("cv", "tol", "max_iter", "preferences"),
+            *("cv", "tol", "max_iter", "preferences", "outcomes"),
         ),
         "by_own_search",
         "rankwise:RankSVMCV",
         default_folds=REFITTED_FOLDS,
         default_alphas="rankwise.learners.rank_svm_cv:DEFAULT_ALPHAS",
+    ),
+    "rank-logistic": LearningMethod(
+        "rankwise:RankLogistic",
+        "probabilities of preferences (Bradley-Terry); learns from --preferences only",
+        {"logistic": {}},
+        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        "over_preferences",
+        "rankwise:RankLogisticCV",
+        needs_preferences=True,
     ),
     "mprank": LearningMethod(
         "rankwise:MPRank",

@@ -25,11 +25,13 @@ from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
 from rankwise.numerics.progress import track
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 from rankwise.workflow.suited_measures import suited
 
 CONCORDANCE = "share of held-out pairs in the right order"
+COMPARABLE = "share of held-out comparable pairs in the right order"
 PREFERENCES = "share of held-out preferences in the right order"
 COST = "held-out squared error of differences"
 LEFT = "share of the held-out squared error left (too good: the features were chosen by it)"
@@ -180,7 +182,8 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     scores = (results["alpha"], results["score"], results["score_se"])
     by = getattr(model, "cv_", None) if isinstance(cv, str) else None
     by = by or _held_out_in_words(cv, items)
-    about = (_judged(recipe), recipe.scoring, model.n_units_)
+    judged = COMPARABLE if isinstance(items.y, Censored) else _judged(recipe)
+    about = (judged, recipe.scoring, model.n_units_)
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, by, *about))
 
 
@@ -350,6 +353,14 @@ def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
     """The measure of the recipe in the form that the scores ask for."""
     if recipe.scoring is None:
         return None
+    if isinstance(items.y, Censored):
+        measure = Scorer(recipe.scoring)
+        if measure.name != "concordance":
+            raise ValueError(
+                f"censored outcomes are judged by concordance, not by {measure.title}: leave "
+                "--scoring out."
+            )
+        return measure
     return suited(recipe.scoring, np.asarray(items.y, dtype=float))
 
 
@@ -375,5 +386,5 @@ def _folds(recipe: Recipe, items: Items, default: str | int) -> str | int:
 def _held_out_in_words(cv: str | int, items: Items) -> str:
     queries = items.queries
     if isinstance(cv, str):
-        return str(Folds(cv, queries, items.y))
+        return str(Folds(cv, queries))
     return f"{cv} folds of whole queries" if len(queries) > 1 else f"{cv} folds"

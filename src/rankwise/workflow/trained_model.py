@@ -12,6 +12,8 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
+from rankwise.supervision.censored import Censored
+
 if TYPE_CHECKING:
     from rankwise.workflow.ranking_data import Items
     from rankwise.workflow.recipe import Recipe
@@ -108,7 +110,7 @@ def new_record(recipe: Recipe, fit: Fit, started: float, trained: dict[str, Any]
 
 
 def support_record(model: Any, names: Any = None, qid: Any = None, y: Any = None) -> dict | None:
-    """The basis items of a kernel model: their names, and queries and scores where known.
+    """The basis items of a kernel model: their names, and queries and scores (or times) if known.
 
     `names`, `qid` and `y` are those of all training items; without names, rows are numbered. The
     result is None if the model has no basis.
@@ -116,8 +118,9 @@ def support_record(model: Any, names: Any = None, qid: Any = None, y: Any = None
     if getattr(model, "dual_coef_", None) is None or not hasattr(model, "basis_index_"):
         return None
     index = model.basis_index_
+    known = y.time if isinstance(y, Censored) else y
     return {
         "names": [f"row {i + 1}" if names is None else str(names[i]) for i in index],
         "queries": None if qid is None else [str(label) for label in qid[index]],
-        "scores": None if y is None else [float(score) for score in y[index]],
+        "scores": None if y is None else [float(score) for score in known[index]],
     }

@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.exceptions import GridWarning
 from rankwise.learners.item_scaler import ItemScaler
+from rankwise.supervision.censored import Censored
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
@@ -41,6 +42,12 @@ def train(recipe: Recipe, data: Any) -> TrainedModel:
 def _fit_items(recipe: Recipe, items: Items) -> Fit:
     if items.preferences is not None and "preferences" not in recipe.method.options:
         raise ValueError(f"{recipe.learner} learns from scores: rank-rls takes preferences.")
+    if items.preferences is None and recipe.method.needs_preferences:
+        raise ValueError(f"{recipe.learner} learns from votes, not from scores: --preferences.")
+    if isinstance(items.y, Censored) and "outcomes" not in recipe.method.options:
+        raise ValueError(
+            f"{recipe.learner} learns from scores: rank-rls and rank-svm take --time and --event."
+        )
     if items.preferences is None and items.y is None:
         raise ValueError(f"{items.source} holds no scores to learn from.")
     items, scaler = _prepared(recipe, items)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from rankwise.workflow.judged_outcomes import OutcomeJudgement
 from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.search import COST, SearchPath
@@ -95,6 +96,10 @@ def judged_share(judgement: Judgement) -> Share:
         share = judgement.measures[0]
         value = share.value or 0.0
         return Share(value, share.low, share.high, share.reason, "the preferences")
+    if isinstance(judgement, OutcomeJudgement):
+        share = judgement.measures[0]
+        pairs = "the comparable pairs" + (" of a stratum" if len(judgement.queries) > 1 else "")
+        return Share(share.value or 0.0, share.low, share.high, share.reason, pairs)
     error: Measure = judgement["ranking_error"]
     low, high = (None if end is None else 1.0 - end for end in (error.high, error.low))
     pairs = "the pairs"
