@@ -1,7 +1,7 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
 from rankwise.evaluation.auc import cross_val_auc
-from rankwise.evaluation.baseline_verdict import Verdict
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.feature_selection import (
@@ -12,6 +12,7 @@ from rankwise.evaluation.feature_selection import (
     stability_of,
 )
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -24,6 +25,7 @@ from rankwise.evaluation.run_comparison import RunComparison, RunDifference, com
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 
 __all__ = [
+    "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
@@ -32,8 +34,8 @@ __all__ = [
     "RunDifference",
     "SelectionCurve",
     "Stability",
+    "Suspects",
     "Tournament",
-    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
@@ -48,6 +50,7 @@ __all__ = [
     "selection_curve",
     "selection_stability",
     "stability_of",
+    "suspects",
     "tournament",
     "uno_interval",
 ]
