@@ -189,7 +189,7 @@ def calibration_of_order(outcome: Censored, s: np.ndarray, most: int = 10) -> Or
     order = np.argsort(s, kind="stable")
     parts = np.array_split(order, max(1, min(most, len(order) // 20)))
     curves = [survival_curve(outcome[part]) for part in parts]
-    survived = np.array([float(curve.at(np.array([horizon]))[0]) for curve in curves])
+    survived = np.array([float(curve.at(horizon)) for curve in curves])
     score = np.array([float(s[part].mean()) for part in parts])
     limits = []
     for part, curve, share in zip(parts, curves, survived):
