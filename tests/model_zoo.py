@@ -65,6 +65,8 @@ def models() -> dict:
         "rank_svm censored": (_fit(rw.RankSVM(), X, OUTCOME), plain),
         "rank_rls preferences": (_fit(rw.RankRLS(), X, preferences=PREFERENCES), plain),
         "rank_rls stream": (_stream(rw.RankRLS(), qid=True), plain),
+        "rank_rls basis stream": (_stream(rw.RankRLS(**rbf, basis=5), qid=True), plain),
+        "rls stream": (_stream(rw.RLS()), plain),
         "rank_rls sparse": (_fit(rw.RankRLS(kernel="poly"), SPARSE, y), thin),
         "rank_rls cg": (_fit(rw.RankRLS(solver="cg"), SPARSE, y, **BY_QUERY), thin),
         "rank_rls random": (

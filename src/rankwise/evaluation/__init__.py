@@ -1,5 +1,6 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
+from rankwise.evaluation.agreement import JudgeAgreement, judge_agreement
 from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
@@ -23,12 +24,14 @@ from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
+from rankwise.evaluation.transitivity import TransitivityTest, transitivity_test
 
 __all__ = [
     "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
+    "JudgeAgreement",
     "NestedScore",
     "RunComparison",
     "RunDifference",
@@ -36,11 +39,14 @@ __all__ = [
     "Stability",
     "Suspects",
     "Tournament",
+    "TransitivityTest",
+    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
     "dynamic_auc_intervals",
+    "judge_agreement",
     "learning_curve",
     "leave_pair_out_interval",
     "lpo_roc",
@@ -52,5 +58,6 @@ __all__ = [
     "stability_of",
     "suspects",
     "tournament",
+    "transitivity_test",
     "uno_interval",
 ]

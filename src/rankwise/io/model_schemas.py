@@ -175,8 +175,12 @@ def _reduced_space(cls: Any, map: Any) -> Any:
 _OLDER = "rankwise.learners.older_files"
 _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
+_SUMS = (*_SHAPE, "_accumulated", "_space")
 _SVM = ("_has_queries", "_X_basis", "_last")
-_QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_problem",)}
+_QUADRATIC: dict[str, Any] = {
+    "training": (*_ITEMS, "_basis"),
+    "caches": ("_problem", "_systems", "_embedding"),
+}
 _VOTES = ("_has_queries", "_X_basis", "_basis", "_items_checksum", "_without_features")
 _COUNTED: dict[str, Any] = {
     "training": ("_X", "_counts", "_judged"),
@@ -216,8 +220,8 @@ _SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")
 
 # The models that `save` accepts, each with its fitted attributes.
 _MODELS: tuple[Estimator | Foreign, ...] = (
-    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), fitted=_SOLVED, **_QUADRATIC),
-    Estimator("rankwise:RLS", _SHAPE, fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RankRLS", _SUMS, fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RLS", _SUMS, fitted=_SOLVED, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE, fitted=(*_SOLVED, *_CHOSEN)),
     Estimator("rankwise:RankLogistic", _VOTES, fitted=(*_ITERATED, *_STRENGTHS), **_COUNTED),
     Estimator(

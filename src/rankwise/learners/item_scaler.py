@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -38,6 +40,9 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
     mean_, deviation_ : (n,) with scale="standard"
     fill_ : (n,) what stands in for missing values, with missing="median"
     """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+    __metadata_request__transform: ClassVar[dict[str, bool]] = {"qid": True}
 
     def __init__(self, scale="standard", *, missing="refuse"):
         self.scale = scale

@@ -202,7 +202,7 @@ class RankLogistic(LogisticRanker):
     The model of Bradley and Terry (1952) with features or kernels: f_i − f_j is the log-odds that
     item i is preferred to item j. Statements are added up by pair of items first, O(l); an
     iteration of Newton's method then costs O(p + m n² + n³) for p pairs, or O(p + nnz) in each
-    step of conjugate gradients if there are more than 2,500 features (or items, without features).
+    step of conjugate gradients if there are more than 2,500 features (or 600 items without any).
     Probabilities and intervals count every statement as an independent observation. Pairs made
     from m scores (Preferences.from_scores) are none: they would be overconfident by about m.
 
