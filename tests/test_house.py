@@ -60,7 +60,7 @@ def n_parameters(function: Function) -> int:
 
 
 def is_compiled(function: Function) -> bool:
-    return any("njit" in ast.unparse(decorator) for decorator in function.decorator_list)
+    return any("compiled" in ast.unparse(decorator) for decorator in function.decorator_list)
 
 
 def test_the_root_holds_rooms():
@@ -182,7 +182,7 @@ def test_the_rules_see_what_they_forbid():
         "x._c = getattr(x, '_d')\n"
         "self._own = cls._own = y._own\n"
         "if kernel in ('linear', k) or loss != 'hinge': pass\n"
-        "@njit(cache=True)\ndef f(self, a, b, *c, d=1, **e): pass\n"
+        "@compiled(inline=True)\ndef f(self, a, b, *c, d=1, **e): pass\n"
     )
     used = {name for _, name in private_names_used(tree)} - defined_names(tree)
     assert used == {"_b", "_c", "_d"}

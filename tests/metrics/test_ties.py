@@ -2,11 +2,11 @@
 
 import numpy as np
 import pytest
-from numba import njit
 from numpy.testing import assert_allclose, assert_array_equal
 from scipy import sparse
 
 from rankwise.metrics.ties import TIE, TieRule, tied, twins_of
+from rankwise.numerics.compiled import compiled
 
 PAIR = np.array([[0, 1]])
 
@@ -23,7 +23,7 @@ def test_the_terms_of_the_difference_decide():
 
 
 def test_compiled_loops_use_the_same_rule():
-    @njit
+    @compiled
     def count(differences, sizes):
         total = 0
         for i in range(len(differences)):

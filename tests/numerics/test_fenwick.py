@@ -17,7 +17,7 @@ def test_sums_are_those_of_a_plain_array(n, additions, dtype):
     """Cells beyond the last one are ignored."""
     tree, plain = np.zeros(n, dtype), np.zeros(n, dtype)
     for cell, value in additions:
-        fenwick.add(tree, cell, dtype(value))
+        fenwick.add_to_tree(tree, cell, dtype(value))
         plain[cell : cell + 1] += dtype(value)
         sums = [fenwick.sum_before(tree, end) for end in range(n + 1)]
         assert sums == [0, *np.cumsum(plain).tolist()]
@@ -28,7 +28,7 @@ def test_many_cells(n):
     rng = np.random.default_rng(n)
     tree, plain = np.zeros(n), np.zeros(n)
     for cell, value in zip(rng.integers(0, n, 3000), rng.normal(size=3000)):
-        fenwick.add(tree, cell, value)
+        fenwick.add_to_tree(tree, cell, value)
         plain[cell] += value
     found = [fenwick.sum_before(tree, end) for end in range(n + 1)]
     np.testing.assert_allclose(found, np.concatenate(([0.0], np.cumsum(plain))), atol=1e-10)

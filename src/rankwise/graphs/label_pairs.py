@@ -7,9 +7,9 @@ from itertools import chain, repeat
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.graphs.walks import Walks, piece_starts
+from rankwise.numerics.compiled import compiled
 
 
 class Labels(NamedTuple):
@@ -53,7 +53,7 @@ def number_labels(
     )
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def label_pairs(
     walks: Walks, labels: Labels, n_codes: int, maximum: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -83,7 +83,7 @@ def label_pairs(
     return keys[:filled].copy(), values[:filled].copy(), counts
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _combine_walks(
     walks: Walks, labels: Labels, a: int, maximum: bool, total: np.ndarray, seen: np.ndarray
 ) -> None:
@@ -109,7 +109,7 @@ def _combine_walks(
                 seen[b] += 1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def ranked(keys: np.ndarray, n_labels: int) -> tuple[np.ndarray, np.ndarray]:
     """The distinct keys a·n_labels + b, sorted, and the place of each key among them.
 

@@ -13,9 +13,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse import csgraph
+
+from rankwise.numerics.compiled import compiled
 
 LARGEST_WALK = 1e12
 """A larger summed weight means that the spectral radius is 1 within rounding."""
@@ -70,7 +71,7 @@ def piece_starts(sizes: np.ndarray) -> np.ndarray:
     return np.concatenate(([0], np.cumsum(sizes, dtype=np.int64)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum_walks(walks: Walks, edges: Edges) -> int:
     """Fill W, successors first; a vertex for which the sum diverges, or −1."""
     vertices, bounds = _strong_components(edges)
@@ -90,7 +91,7 @@ def _sum_walks(walks: Walks, edges: Edges) -> int:
     return -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_vertex(v: int, edges: Edges, position: np.ndarray, W: np.ndarray) -> bool:
     """Fill the row of W of a vertex on no cycle, or with a loop, from the rows it leads to.
 
@@ -112,7 +113,7 @@ def _solve_vertex(v: int, edges: Edges, position: np.ndarray, W: np.ndarray) -> 
     return bool(np.all(np.isfinite(row)))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_component(
     component: np.ndarray, inside: np.ndarray, edges: Edges, position: np.ndarray, W: np.ndarray
 ) -> bool:
@@ -147,13 +148,13 @@ def _solve_component(
     return below_one > 0 or bool(np.all(solved[:, rows] >= -0.5 / c))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_multiple(row: np.ndarray, weight: float, other: np.ndarray) -> None:
     for j in range(len(row)):
         row[j] += weight * other[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _radius_below_one(A: np.ndarray) -> int:
     """1 if the spectral radius ρ of A is known to be below 1, −1 if it is known not to be, else 0.
 
@@ -174,7 +175,7 @@ def _radius_below_one(A: np.ndarray) -> int:
     return 1 if radius < 1.0 - 1e-12 else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, bool]:
     """The solution and True, or False if the matrix is singular."""
     try:
@@ -183,7 +184,7 @@ def _solve(matrix: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, bool]:
         return right, False
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _strong_components(edges: Edges) -> tuple[np.ndarray, np.ndarray]:
     """The vertices by strong component, successors first, and where each component begins.
 

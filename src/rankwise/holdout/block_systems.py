@@ -16,11 +16,11 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.losses.laplacian import RowLaplacian
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.solvers.spectral import PrimalSpectrum
 
@@ -111,7 +111,7 @@ def _in_lanes(columns: int) -> int:
     return 1 if columns == 1 else -(-columns // LANES) * LANES
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leave_blocks_of_features_out(
     F: np.ndarray,
     V: np.ndarray,
@@ -138,7 +138,7 @@ def _leave_blocks_of_features_out(
         low = stop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _leave_blocks_of_rows_out(
     P: np.ndarray,
     B: np.ndarray,
@@ -184,7 +184,7 @@ def _leave_blocks_of_rows_out(
                 out[items[start + i], output] = predictions[i, : out.shape[2]]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
     """I − B_U D B_Uᵀ for every column D, upper triangles by diagonals: (u(u + 1)/2, a)."""
     u, r = B_U.shape
@@ -204,7 +204,7 @@ def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
     return packed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _at_one_alpha(half: np.ndarray) -> np.ndarray:
     """I − B_U D B_Uᵀ for a single column D, from half = B_U D^½; packed in the same way."""
     u = len(half)
@@ -219,7 +219,7 @@ def _at_one_alpha(half: np.ndarray) -> np.ndarray:
     return packed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_features(gram: np.ndarray, root: np.ndarray) -> np.ndarray:
     """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed in the same way."""
     r, a = root.shape
@@ -234,7 +234,7 @@ def _by_features(gram: np.ndarray, root: np.ndarray) -> np.ndarray:
     return packed
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _cholesky(T: np.ndarray, size: int, lanes: int, smallest: float) -> bool:
     """T = UᵀU in place, one factorisation per column; the diagonal of U is stored inverted.
 
@@ -263,7 +263,7 @@ def _cholesky(T: np.ndarray, size: int, lanes: int, smallest: float) -> bool:
     return True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve(T: np.ndarray, z: np.ndarray, size: int, lanes: int) -> None:
     """z ← (UᵀU)⁻¹ z."""
     for i in range(size):

@@ -10,10 +10,10 @@ from __future__ import annotations
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.compiled import compiled
 
 AT_ONCE = 1 << 19
 """Entries of X that one tile holds."""
@@ -126,7 +126,7 @@ def _scale(values: np.ndarray, centre: bool) -> int:
     return exponent
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _dense_block_dots(X, whole, part, starts, total, blocks):  # type: ignore[no-untyped-def]
     for b in range(X.shape[0]):
         for h in range(len(starts) - 1):
@@ -137,7 +137,7 @@ def _dense_block_dots(X, whole, part, starts, total, blocks):  # type: ignore[no
             blocks[b, h] = mine
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sparse_block_dots(X, whole, part, block, total, blocks):  # type: ignore[no-untyped-def]
     data, indices, indptr, low = X
     for b in range(len(total)):

@@ -17,11 +17,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.censored_laplacian import CensoredLaplacian
 from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.numerics.arrays import dense
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import over_ranges
 from rankwise.spaces.space import Features
 
@@ -184,7 +184,7 @@ class CensoredHoldouts:
         over_ranges(task, len(out), work=float(len(out)) * len(alphas) * n**3)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_pairs_of_items(items: Items, number: np.ndarray, out: Moments) -> None:
     """Add the sums over the pairs of each item to entry `number` of `out`; −1 is for none.
 
@@ -221,7 +221,7 @@ def _add_pairs_of_items(items: Items, number: np.ndarray, out: Moments) -> None:
             first = stop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_square(sums: np.ndarray, y: np.ndarray, v: float) -> None:
     """The lower triangle of v y yᵀ."""
     for a in range(len(y)):
@@ -229,7 +229,7 @@ def _add_square(sums: np.ndarray, y: np.ndarray, v: float) -> None:
             sums[a, b] += v * y[a] * y[b]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_pairs(
     x: np.ndarray,
     target: float,
@@ -258,7 +258,7 @@ def _add_pairs(
             out.G[at, a, b] += v * inside
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_holdouts(
     rows: tuple[np.ndarray, np.ndarray],
     holdouts: Holdouts,
@@ -306,7 +306,7 @@ def _solve_holdouts(
                 out[p, side, i] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _solve_shifted(A: np.ndarray, alpha: float, C: np.ndarray, w: np.ndarray) -> float:
     """Replace w by (A + alpha I)⁻¹ w and return the smallest pivot; w is 0 if it is not positive.
 

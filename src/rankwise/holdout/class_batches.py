@@ -11,7 +11,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.holdout.class_judging import (
     FirstClass,
@@ -23,6 +22,7 @@ from rankwise.holdout.class_judging import (
 )
 from rankwise.holdout.class_systems import ClassBase, inverse_noise
 from rankwise.metrics.ties import tied
+from rankwise.numerics.compiled import compiled
 
 SMALL = 8
 """Classes of at most this many items are treated in batches."""
@@ -44,7 +44,7 @@ class Batch(NamedTuple):
     effect_e: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_classes(
     base: ClassBase,
     lost: float,
@@ -83,7 +83,7 @@ def judge_classes(
             start = stop
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_batch(
     base: ClassBase, lost: float, of_a: FirstClass, others: np.ndarray, judging: Judging
 ) -> None:
@@ -99,7 +99,7 @@ def judge_batch(
     judge_lanes(base, of_a, batch, judging)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_values(base: ClassBase, lost: float, of_a: FirstClass, others: np.ndarray) -> Batch:
     """The batch after class a lost its item.
 
@@ -150,7 +150,7 @@ def first_values(base: ClassBase, lost: float, of_a: FirstClass, others: np.ndar
     return Batch(firsts, M_aa, M_ba, M_bb, e_a, e_b, effect_a, effect_b, effect_e)
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def change_second_classes(
     base: ClassBase, noise: tuple[float, float], of_a: FirstClass, batch: Batch
 ) -> None:
@@ -183,7 +183,7 @@ def change_second_classes(
                     X[j, c, l] = diagonal * X[j, c, l] + sums[l]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def solve_lanes(S: np.ndarray, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> None:
     """A, B and C become S⁻¹ times them in each lane, by elimination; S is overwritten."""
     n, lanes = len(S), S.shape[2]
@@ -211,7 +211,7 @@ def solve_lanes(S: np.ndarray, A: np.ndarray, B: np.ndarray, C: np.ndarray) -> N
                         X[i, c, l] -= S[i, j, l] * X[j, c, l]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_batch_effects(of_sums_a: float, of_sums_b: float, batch: Batch) -> None:
     """Fill the effects as `add_effects` does; the factors are u/(V d) of both classes."""
     _, _, M_ba, M_bb, e_a, e_b, effect_a, effect_b, effect_e = batch
@@ -235,7 +235,7 @@ def add_batch_effects(of_sums_a: float, of_sums_b: float, batch: Batch) -> None:
                 effect_e[c, l] -= of_sums_b * e_b[j, c, l]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@compiled(error_model="numpy")
 def judge_lanes(base: ClassBase, of_a: FirstClass, batch: Batch, judging: Judging) -> None:
     """All pairs of an item of class a and an item of a class of the batch, as in `judge_rows`."""
     s, scale, smallest_pivot, smallest_angle, unsafe, counted, right = judging

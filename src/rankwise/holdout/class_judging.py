@@ -15,7 +15,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.holdout.class_systems import (
     ClassBase,
@@ -25,6 +24,7 @@ from rankwise.holdout.class_systems import (
     times_inverse_noise,
 )
 from rankwise.metrics.ties import tied
+from rankwise.numerics.compiled import compiled
 
 # What works on one pair of classes is inlined: for small classes, counting references to arrays
 # would cost more than the work itself.
@@ -95,7 +95,7 @@ class TwoClasses(NamedTuple):
     effect_e: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def first_class(base: ClassBase, lost: float, a: int) -> FirstClass:
     first, last = base.class_starts[a], base.class_starts[a + 1]
     m, k, r = len(base.M), base.e.shape[1], base.steps.shape[1]
@@ -116,7 +116,7 @@ def first_class(base: ClassBase, lost: float, a: int) -> FirstClass:
     return FirstClass(a, first, last, rows, after, sums)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def workspace(base: ClassBase, others: np.ndarray, n_a: int) -> Workspace:
     """Room for class a of n_a items and any of the other classes."""
     most, k = 0, base.e.shape[1]
@@ -133,7 +133,7 @@ def workspace(base: ClassBase, others: np.ndarray, n_a: int) -> Workspace:
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def two_classes(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace
 ) -> TwoClasses:
@@ -171,7 +171,7 @@ def two_classes(
     return TwoClasses(M_aa, *blocks, effect_a, room.effect_b[:n_b], room.effect_e)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def change_targets(base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace) -> None:
     """S⁻¹e and e of class a for the targets of both classes, and the step between the targets."""
     m, k, ranked = len(base.M), base.e.shape[1], base.steps.shape[1] > 0
@@ -190,7 +190,7 @@ def change_targets(base: ClassBase, lost: float, of_a: FirstClass, b: int, room:
             room.e_a[i, c] = of_a.after[i, m + c] - of_e
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def change_rows(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, rhs: np.ndarray
 ) -> None:
@@ -221,7 +221,7 @@ def change_rows(
                     rhs[j, x] += factor * Y[i, first + x]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def add_effects(
     base: ClassBase, firsts: tuple[int, int], gaps: tuple[float, float], two: TwoClasses
 ) -> None:
@@ -249,7 +249,7 @@ def add_effects(
             two.effect_e[c] -= of_sums_b * u * two.e_b[j, c]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def judge_two_classes(
     base: ClassBase, lost: float, of_a: FirstClass, b: int, room: Workspace, judging: Judging
 ) -> None:
@@ -264,7 +264,7 @@ def judge_two_classes(
     judge_rows(base, firsts, two, 0, len(two.M_aa), judging)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def two_whole_classes(base: ClassBase, lost: float) -> TwoClasses:
     """The only two classes of a base whose V_k are already those of all hold-outs."""
     n, k = base.class_starts[1], base.e.shape[1]
@@ -277,7 +277,7 @@ def two_whole_classes(base: ClassBase, lost: float) -> TwoClasses:
     return two
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def judge_rows(
     base: ClassBase,
     firsts: tuple[int, int],
@@ -312,7 +312,7 @@ def judge_rows(
                 right[y, c] += share
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def judge_items(base: ClassBase, lost: float, a: int, others: np.ndarray, judging: Judging) -> None:
     """The item of class a against those of `others`, classes of one item each.
 
@@ -351,14 +351,14 @@ def judge_items(base: ClassBase, lost: float, a: int, others: np.ndarray, judgin
             right[j, c] += share
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def has_lost_digits(a: float, b: float, d: float, pivot: float, angle: float) -> bool:
     """Whether the second pivot of [[a, b], [b, d]] is below `pivot`, or `angle` of its diagonal."""
     determinant = a * d - b * b
     return determinant <= angle * a * d or determinant <= pivot * max(a, d)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def agreement(gap: float, fitted: float, own: float, other: float) -> float:
     """Whether the predicted difference fitted − own − other has the sign of `gap`; ½ if tied."""
     predicted = fitted - own - other

@@ -9,7 +9,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.holdout.class_systems import (
     ClassBase,
@@ -29,6 +28,7 @@ from rankwise.holdout.pair_systems import (
     solve_constrained_rows,
     solve_pair_rows,
 )
+from rankwise.numerics.compiled import compiled
 
 
 class KernelPart(NamedTuple):
@@ -79,7 +79,7 @@ class Problem(NamedTuple):
     limits: Limits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def predict_kinds(
     problem: Problem,
     kinds: KindList,
@@ -119,7 +119,7 @@ def predict_kinds(
                 out[p, 0] = system.f[i] - system.Q[i, i] / system.M[i, i] * system.e[i]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def kind_system(problem: Problem, kind: Kind) -> tuple[RowSystem, BasisConstraints]:
     """The rows of the classes of a kind, after these classes lost their weights."""
     base, kernel, basis, _ = problem
@@ -166,7 +166,7 @@ def kind_system(problem: Problem, kind: Kind) -> tuple[RowSystem, BasisConstrain
     return RowSystem(M, Q, f, e), BasisConstraints(number, redundancy, BN, PN, NN, known)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_unsafe(
     M: np.ndarray, rows: np.ndarray, items: np.ndarray, constrained: bool, limits: Limits
 ) -> bool:

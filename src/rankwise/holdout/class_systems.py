@@ -16,7 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rankwise.numerics.compiled import compiled
 
 LARGE = 48
 """From this many rows on a system is solved by LAPACK instead of by the loops here."""
@@ -51,7 +52,7 @@ class Kind(NamedTuple):
     lost_b: float
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def step_products(
     A: np.ndarray, root: np.ndarray, class_starts: np.ndarray, low: int, high: int, out: np.ndarray
 ) -> None:
@@ -69,7 +70,7 @@ def step_products(
             out[x, k] += before
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def class_rows(class_starts: np.ndarray, kind: Kind) -> np.ndarray:
     """The rows of the classes of a kind."""
     a0, a1 = class_starts[kind.a], class_starts[kind.a + 1]
@@ -84,7 +85,7 @@ def class_rows(class_starts: np.ndarray, kind: Kind) -> np.ndarray:
     return rows
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def gather(A: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     out = np.empty((len(rows), len(columns)))
     for i in range(len(rows)):
@@ -94,7 +95,7 @@ def gather(A: np.ndarray, rows: np.ndarray, columns: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def of_kind(
     fixed: np.ndarray, steps: np.ndarray, rows: np.ndarray, kind: Kind, V: float
 ) -> np.ndarray:
@@ -109,7 +110,7 @@ def of_kind(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def changes_noise(base: ClassBase, kind: Kind) -> bool:
     """Whether an item stays in a class that loses another: else the change leaves with the rows."""
     starts = base.class_starts
@@ -117,14 +118,14 @@ def changes_noise(base: ClassBase, kind: Kind) -> bool:
     return of_a > 1 or of_b > 1
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def inverse_noise(base: ClassBase, k: int, lost: float) -> tuple[float, float]:
     """Z⁻² of class k as a multiple of I and one of u uᵀ."""
     gap = base.V - base.class_weight[k]
     return gap * (gap + lost) / lost, (gap + lost) / lost
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def add_inverse_noise(S: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
     """S becomes S + Z⁻² on the rows of one class."""
     diagonal, rank_one = noise
@@ -134,7 +135,7 @@ def add_inverse_noise(S: np.ndarray, u: np.ndarray, noise: tuple[float, float]) 
             S[i, j] += rank_one * u[i] * u[j]
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]) -> None:
     """Y becomes Z⁻² Y on the rows of one class."""
     diagonal, rank_one = noise
@@ -148,7 +149,7 @@ def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]
             Y[i, c] = diagonal * Y[i, c] + factor * total[c]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_in_place(S: np.ndarray, rhs: np.ndarray) -> None:
     """`rhs` becomes S⁻¹ rhs for a positive definite S, which is overwritten."""
     if len(S) >= LARGE:
@@ -157,7 +158,7 @@ def solve_in_place(S: np.ndarray, rhs: np.ndarray) -> None:
         eliminate(S, rhs)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def eliminate(S: np.ndarray, rhs: np.ndarray) -> None:
     """The same for a small S, by elimination without pivots."""
     n, width = rhs.shape

@@ -25,10 +25,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.holdout.candidate_columns import CandidateColumns
 from rankwise.losses.laplacian import Laplacian
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.memory import available_memory
 from rankwise.numerics.threads import one_blas_thread, run
 
@@ -311,7 +311,7 @@ class QueryHoldouts(HoldoutCriterion):
         return T
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def held_out_errors(columns, starts, residuals, errors):  # type: ignore[no-untyped-def]
     """errors (w,): Σ (ρ − w x̃)² over all tested rows, with each candidate added."""
     tested, N, S, S_0, penalty = columns
@@ -328,7 +328,7 @@ def held_out_errors(columns, starts, residuals, errors):  # type: ignore[no-unty
         errors[b] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_feature(columns, T, starts, taken, pull):  # type: ignore[no-untyped-def]
     """Update the sums and tested rows of all candidates after a feature was taken."""
     tested, N, S = columns

@@ -16,10 +16,10 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from rankwise.holdout.candidate_columns import CandidateColumns
 from rankwise.holdout.greedy_holdouts import CONSTANT, GreedyCriterion
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, run
 
 AT_ONCE = 16
@@ -92,7 +92,7 @@ class PairCriterion(GreedyCriterion):
             self._M -= np.outer(u, u)
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def pair_errors(M, e, U, pull, errors, lost):  # type: ignore[no-untyped-def]
     """errors (w,): Σ_(i<j) (ε_i − ε_j)² with each candidate, whose û are the rows of U."""
     width, m = U.shape

@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.metrics.ties import tied
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import over_ranges
 from rankwise.spaces.basis_removal import REDUNDANT
 
@@ -53,7 +53,7 @@ def solve_pairs(system: RowSystem, pairs: np.ndarray) -> np.ndarray:
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_pair_rows(
     system: RowSystem, pairs: np.ndarray, low: int, high: int, out: np.ndarray
 ) -> None:
@@ -83,7 +83,7 @@ def solve_constrained(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def solve_constrained_rows(
     system: RowSystem,
     constraints: BasisConstraints,
@@ -116,7 +116,7 @@ def solve_constrained_rows(
         out[p] = f_U - np.dot(Q_U, np.linalg.solve(M_U, e_U))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _irreplaceable(redundancy: np.ndarray, members: np.ndarray) -> np.ndarray:
     """(h, d) combinations of the removed basis items that no other basis item makes up."""
     h = len(members)
@@ -128,7 +128,7 @@ def _irreplaceable(redundancy: np.ndarray, members: np.ndarray) -> np.ndarray:
     return np.ascontiguousarray(z[:, weight < REDUNDANT])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _along(
     constraints: BasisConstraints, items: np.ndarray, members: np.ndarray, z: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -162,7 +162,7 @@ def pair_costs(M: np.ndarray, e: np.ndarray, smallest: float = 0.0) -> np.ndarra
     return totals.sum(axis=0) if safe.all() else None
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def add_pair_costs(
     M: np.ndarray,
     e: np.ndarray,
@@ -216,7 +216,7 @@ def judge_pairs(
     return None if unsafe.any() else judged
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _judge_rows(
     system: RowSystem,
     scale: float,

@@ -13,13 +13,13 @@ import os
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from rankwise.exceptions import ReadError
 from rankwise.io.cell_numbers import MISSING
 from rankwise.io.source import BYTE_ORDER_MARK, Source
 from rankwise.io.table_columns import Columns
 from rankwise.io.table_rows import delimiter_of, is_number_or_missing, iterate_rows
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.memory import refuse_too_large
 
 FAST_FROM = 1 << 20
@@ -96,7 +96,7 @@ def _head(data: bytes, start: int) -> tuple[list[str], str, int] | None:
     return None if len(set(names)) < len(names) else (names, delimiter, end + 1)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_regular(data, start, delimiter):
     """Whether every reader must split these bytes alike: quotes only around whole cells, doubled
     within them, and no line end but \\n and \\r\\n."""

@@ -9,7 +9,8 @@ and the caller must use float().
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from rankwise.numerics.compiled import compiled
 
 SMALLEST, LARGEST = -342, 308
 """Below and above these exponents q, w·10^q is 0 or infinite for every w < 2^64."""
@@ -39,7 +40,7 @@ _LOW, _ALL = _U(0xFFFFFFFF), _U(0xFFFFFFFFFFFFFFFF)
 _HIDDEN = _U(1 << 52)
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _multiply(a, b):
     """The high and the low word of the product of two 64-bit numbers."""
     half = _U(32)
@@ -52,7 +53,7 @@ def _multiply(a, b):
     )
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _leading_zeros(w):
     count = 0
     for shift in (32, 16, 8, 4, 2, 1):
@@ -62,7 +63,7 @@ def _leading_zeros(w):
     return count
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def nearest_double(w, q, powers):
     """(status, bits) of the double nearest to w·10^q; a tie goes to the even significand."""
     if w == _U(0) or q < SMALLEST:
@@ -96,7 +97,7 @@ def nearest_double(w, q, powers):
     return OK, (significand & ~_HIDDEN) | (_U(exponent) << _U(52))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def parse_decimal(data, start, stop, powers):
     """(status, bits, end) of the number `[+-] digits [. digits] [e digits]` that begins at `start`.
 

@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 from scipy import sparse
 from sklearn.utils import Bunch
@@ -22,6 +21,7 @@ from rankwise.io.atomic import write_atomically
 from rankwise.io.letor_lines import LARGEST_ID, REASONS, LineError, Part, parse_part
 from rankwise.io.source import BYTE_ORDER_MARK, COMPRESSIONS, Readable, Source, read_source
 from rankwise.io.table_rows import split_words
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import run
 from rankwise.validation import check_scores, refuse_non_finite, refuse_unreal
@@ -170,7 +170,7 @@ def _features(
     return sparse.csr_matrix((_joined(parts, "values"), indices, indptr), shape=(m, n))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _scatter(X, lines, offset):
     at = 0
     for row in range(len(lines.sizes)):

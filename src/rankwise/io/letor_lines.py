@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.io.decimal import INFINITE, NOT_A_NUMBER, OK, POWERS, UNDECIDED, parse_decimal
+from rankwise.numerics.compiled import compiled
 
 LARGEST_ID = 2**31 - 2
 """Largest feature number; columns are counted in 32 bits."""
@@ -97,7 +97,7 @@ def parse_part(data: np.ndarray, start: int, stop: int) -> Part:
     return Part(Lines(*by_item, ids[:pairs], numbers[:pairs]), *about)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count(data, start, stop):
     """Line ends and colons: bounds on the numbers of items and of features."""
     lines, colons = 0, 0
@@ -107,19 +107,19 @@ def _count(data, start, stop):
     return lines, colons
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _after_spaces(data, at, end):
     while at < end and (data[at] == SPACE or data[at] == TAB):
         at += 1
     return at
 
 
-@njit(cache=True, nogil=True, inline="always")
+@compiled(inline="always")
 def _ends_token(c):
     return c in (SPACE, TAB, HASH, NEWLINE)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _is_qid(data, at, end):
     """Whether the text at this position is "qid:"."""
     matching = 0
@@ -128,7 +128,7 @@ def _is_qid(data, at, end):
     return matching == 4
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _plain_integer(data, start, stop):
     """(value, True) if the text is an integer of at most 18 digits, written as str() writes it."""
     at, sign = start, 1
@@ -148,7 +148,7 @@ def _plain_integer(data, start, stop):
     return sign * value, True
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _parse(data, start, stop, powers, lines, undecided):
     """Fill in `lines` up to the first line that cannot be read; doubles are written as their bits.
 
@@ -216,7 +216,7 @@ def _parse(data, start, stop, powers, lines, undecided):
     return code, at, items, pairs, n_undecided, plain, in_order, least, largest, largest_at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _parse_features(data, at, end, powers, lines, undecided, pairs, n_undecided):
     """The pairs `feature:value` of a line from `at` on, up to its end or its comment."""
     last, in_order = -1, True
@@ -261,7 +261,7 @@ def _parse_features(data, at, end, powers, lines, undecided, pairs, n_undecided)
     return code, at, pairs, n_undecided, in_order, least, largest, largest_at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _what_is_wrong(data, token, end):
     """The code for a token that should be feature:value, but has no feature number or no colon."""
     if _is_qid(data, token, end):

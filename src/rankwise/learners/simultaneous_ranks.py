@@ -13,9 +13,9 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 from scipy import stats
 
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import over_ranges
 
 DRAWS = 5000
@@ -65,7 +65,7 @@ def inverse_deviations(covariance: np.ndarray) -> np.ndarray:
     return np.where(counts, 1.0 / np.sqrt(np.where(counts, variance, 1.0)), 0.0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _largest_differences(
     errors: np.ndarray, inverse: np.ndarray, largest: np.ndarray, low: int, high: int
 ) -> None:

@@ -24,12 +24,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from scipy.linalg.blas import dsyrk
 
 from rankwise.losses.laplacian import Laplacian, Target
 from rankwise.losses.query_weights import QueryWeighting
 from rankwise.numerics.arrays import LazyRows, Matrix, dense
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.numerics.tiles import mirror_upper, transpose_in_place
 from rankwise.supervision.queries import Queries
@@ -218,7 +218,7 @@ def _ratio(a: np.ndarray | float, b: np.ndarray) -> np.ndarray:
     return np.divide(a, b, out=np.zeros_like(b), where=b != 0)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _level_sums(
     query: np.ndarray, weight: np.ndarray, event_weight: np.ndarray, opens: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -244,7 +244,7 @@ def _level_sums(
     return E, W
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _class_weights(weight: np.ndarray, opens: np.ndarray) -> np.ndarray:
     """The weight of each level up to and with each place."""
     C, total = np.empty(len(weight)), 0.0
@@ -254,7 +254,7 @@ def _class_weights(weight: np.ndarray, opens: np.ndarray) -> np.ndarray:
     return C
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _contrast_rows(
     X: np.ndarray, contrasts: Contrasts, columns: tuple[int, int], out: np.ndarray
 ) -> None:
@@ -284,7 +284,7 @@ def _contrast_rows(
                     greater[j] += absorb[place] * step
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _contrast_sums(
     Y: np.ndarray, contrasts: Contrasts, columns: tuple[int, int], out: np.ndarray
 ) -> None:
@@ -311,7 +311,7 @@ def _contrast_sums(
             of_level[j] = (1.0 - share[place]) * of_level[j] - pull
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _contrast_block(
     Z: np.ndarray,
     contrasts: Contrasts,

@@ -10,11 +10,11 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.pair_counts import sorted_within
-from rankwise.numerics import fenwick
+from rankwise.numerics.compiled import compiled
+from rankwise.numerics.fenwick import add_to_tree, sum_before
 from rankwise.numerics.threads import run
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
@@ -65,7 +65,7 @@ class _Comparable:
         return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_comparable(
     ranks: np.ndarray, a: np.ndarray, order: np.ndarray, starts: np.ndarray, levels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -88,7 +88,7 @@ def _count_comparable(
     return counted, longer
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _right_of_items(
     known: tuple[np.ndarray, np.ndarray, np.ndarray],
     s: np.ndarray,
@@ -112,15 +112,15 @@ def _right_of_items(
                 high += 1
             for place in range(low, high):
                 item = order[place]
-                shorter = fenwick.sum_before(weights, ranks[item])
-                passed = (low - first) - fenwick.sum_before(numbers, ranks[item] + 1)
+                shorter = sum_before(weights, ranks[item])
+                passed = (low - first) - sum_before(numbers, ranks[item] + 1)
                 out[item] = 0.5 * shorter + a[item] * (longer[item] - 0.5 * passed)
             for place in range(low, high):
-                fenwick.add(weights, ranks[order[place]], a[order[place]])
-                fenwick.add(numbers, ranks[order[place]], 1.0)
+                add_to_tree(weights, ranks[order[place]], a[order[place]])
+                add_to_tree(numbers, ranks[order[place]], 1.0)
             for place in range(low, high):
                 item = order[place]
-                shorter = fenwick.sum_before(weights, ranks[item])
-                passed = (high - first) - fenwick.sum_before(numbers, ranks[item] + 1)
+                shorter = sum_before(weights, ranks[item])
+                passed = (high - first) - sum_before(numbers, ranks[item] + 1)
                 out[item] += 0.5 * shorter - a[item] * 0.5 * passed
             low = high

@@ -21,11 +21,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from scipy.linalg.blas import dsyrk
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.numerics.arrays import LazyRows
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
 
@@ -137,7 +137,7 @@ def _rows(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather_rows(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
     for i in range(len(items)):
         row, target = F[items[i]], out[i]
@@ -145,7 +145,7 @@ def _gather_rows(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -
             target[j] = row[j] - less[j]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gather_strips(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray) -> None:
     """Eight columns at a time: each is read in one run, and whole cache lines are written."""
     for low in range(0, len(less), 8):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from rankwise.numerics.compiled import compiled
 
 
 class HalfRows(NamedTuple):
@@ -35,7 +36,7 @@ class Span(NamedTuple):
     last_column: int
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def half_rows(
     Z: np.ndarray, operator: HalfRows, span: Span, first_item: int, base: int, out: np.ndarray
 ) -> None:

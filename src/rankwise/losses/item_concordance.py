@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.comparable_counts import comparable_items, comparable_pairs
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.pair_counts import concordant_pairs, sorted_within
-from rankwise.numerics import fenwick
+from rankwise.numerics.compiled import compiled
+from rankwise.numerics.fenwick import add_to_tree, sum_before
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
@@ -28,7 +28,7 @@ def item_concordance(
     return _concordance(scores.ranks, s, order, queries.starts, scores.levels)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _concordance(
     ranks: np.ndarray, s: np.ndarray, order: np.ndarray, starts: np.ndarray, levels: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -48,18 +48,18 @@ def _concordance(
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
-                below = fenwick.sum_before(tree, rank)
-                above = (low - first) - fenwick.sum_before(tree, rank + 1)
+                below = sum_before(tree, rank)
+                above = (low - first) - sum_before(tree, rank + 1)
                 # those left of the tie in s, and half of the tie itself, less what is swapped
                 right[item] += 0.5 * (below - above)
             for place in range(low, high):
-                fenwick.add(tree, ranks[order[place]], 1)
+                add_to_tree(tree, ranks[order[place]], 1)
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
                 less, more = up_to[rank], up_to[n] - up_to[rank + 1]
-                below = fenwick.sum_before(tree, rank)
-                above = (high - first) - fenwick.sum_before(tree, rank + 1)
+                below = sum_before(tree, rank)
+                above = (high - first) - sum_before(tree, rank + 1)
                 right[item] += 0.5 * (below - above) + more
                 counted[item] = less + more
             low = high
@@ -85,7 +85,7 @@ def auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, flo
     return _auc_components(np.sort(low), np.sort(high))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _auc_components(low: np.ndarray, high: np.ndarray) -> tuple[float, float, float]:
     n, p = len(low), len(high)
     i = j = 0

@@ -14,10 +14,10 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from scipy import linalg, sparse
 
 from rankwise.losses.risk import SMOOTH, CurvatureMatrix, Evaluation, NoPreference, Risk
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
@@ -222,7 +222,7 @@ def outcome_probabilities(d: np.ndarray, nu: float) -> tuple[np.ndarray, np.ndar
     return np.where(d > 0, likely, unlikely), np.where(d > 0, unlikely, likely), half / z
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _outcomes(d: float, nu: float) -> tuple[float, float, float, float]:
     """P(first), P(second), P(tie), and ln(z) − |d|/2 = −ln of the likelier winner's probability."""
     e = np.exp(-abs(d))
@@ -233,7 +233,7 @@ def _outcomes(d: float, nu: float) -> tuple[float, float, float, float]:
     return e / z, 1.0 / z, t / z, np.log1p(e + t)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _derivatives(
     cells: Cells,
     p: np.ndarray,
@@ -263,7 +263,7 @@ def _derivatives(
     return value, gradient
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _nuisance_sums(
     cells: Cells, p: np.ndarray, effects: tuple[float, float, float], low: int, high: int
 ) -> np.ndarray:
@@ -282,7 +282,7 @@ def _nuisance_sums(
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _bent(cells: Cells, v: np.ndarray, bend: np.ndarray, low: int, high: int) -> np.ndarray:
     """L v, with the weights `bend` of the pairs."""
     first, second = cells[0], cells[1]
@@ -294,7 +294,7 @@ def _bent(cells: Cells, v: np.ndarray, bend: np.ndarray, low: int, high: int) ->
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sums_of_items(
     cells: Cells, values: np.ndarray, sign: float, m: int, low: int, high: int
 ) -> np.ndarray:
@@ -307,7 +307,7 @@ def _sums_of_items(
     return out
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _statement_slopes(d: np.ndarray, outcome: np.ndarray, nu: float) -> np.ndarray:
     slopes = np.empty((2, len(d)))
     for s in range(len(d)):

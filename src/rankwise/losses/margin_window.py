@@ -13,12 +13,12 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.censored_laplacian import LevelSums
 from rankwise.losses.pair_counts import sorted_within
 from rankwise.losses.query_weights import pair_totals
-from rankwise.numerics import fenwick
+from rankwise.numerics.compiled import compiled
+from rankwise.numerics.fenwick import add_to_tree, sum_before
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
@@ -154,7 +154,7 @@ def _blocks(starts: np.ndarray) -> list[tuple[int, int]]:
     return list(pairwise(edges))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
     values, ranks, p, starts, levels, margin = items
@@ -166,12 +166,12 @@ def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
         stop = starts[query + 1]
         for i in range(j, stop):
             while j < stop and p[i] > p[j] - margin:
-                fenwick.add(tree, top - ranks[j], values[j])
+                add_to_tree(tree, top - ranks[j], values[j])
                 j += 1
-            out[i] = fenwick.sum_before(tree, top - ranks[i])
+            out[i] = sum_before(tree, top - ranks[i])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sum_below(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: np.ndarray) -> None:
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
     values, ranks, p, starts, levels, margin = items
@@ -182,6 +182,6 @@ def _sum_below(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
         j = starts[query + 1] - 1
         for i in range(j, start - 1, -1):
             while j >= start and p[j] > p[i] - margin:
-                fenwick.add(tree, ranks[j], values[j])
+                add_to_tree(tree, ranks[j], values[j])
                 j -= 1
-            out[i] = fenwick.sum_before(tree, ranks[i])
+            out[i] = sum_before(tree, ranks[i])

@@ -12,8 +12,8 @@ from functools import partial
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
@@ -168,7 +168,7 @@ def excess_sums(e: np.ndarray, epsilon: float, queries: Queries) -> np.ndarray:
     return _excess_by_query(by_query, queries.starts, float(epsilon))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _by_query(by_value: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     free = starts[:-1].copy()
     order = np.empty_like(by_value)
@@ -178,7 +178,7 @@ def _by_query(by_value: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np
     return order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_block(
     y: np.ndarray,
     S: np.ndarray,
@@ -205,7 +205,7 @@ def _count_block(
                 _sort_and_count(y[start:stop], s, room, counts[query, column])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_graded(s: np.ndarray, level: np.ndarray, n_levels: int, counts: np.ndarray) -> None:
     """The same from ascending s and few levels of y: items seen so far are counted by level."""
     seen, tied = np.zeros(n_levels, dtype=np.int64), np.zeros(n_levels, dtype=np.int64)
@@ -231,7 +231,7 @@ def _count_graded(s: np.ndarray, level: np.ndarray, n_levels: int, counts: np.nd
     counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _compare_all(y: np.ndarray, s: np.ndarray, counts: np.ndarray) -> None:
     tied_y = tied_s = tied_both = swapped = 0
     for j in range(len(y)):
@@ -244,7 +244,7 @@ def _compare_all(y: np.ndarray, s: np.ndarray, counts: np.ndarray) -> None:
     counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort_and_count(y: np.ndarray, s: np.ndarray, room: np.ndarray, counts: np.ndarray) -> None:
     """The same from sorted y. Sorts s, first inside each tie of y so that no tie has inversions."""
     m = len(y)
@@ -268,7 +268,7 @@ def _sort_and_count(y: np.ndarray, s: np.ndarray, room: np.ndarray, counts: np.n
     counts[0], counts[1], counts[2], counts[3] = tied_y, tied_s, tied_both, swapped
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sort_counting(s: np.ndarray, room: np.ndarray) -> int:
     """Merge sort s in place and return the number of its inversions i < j, s_i > s_j."""
     m = len(s)
@@ -294,7 +294,7 @@ def _sort_counting(s: np.ndarray, room: np.ndarray) -> int:
     return inversions
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge_counting(
     source: np.ndarray, target: np.ndarray, low: int, middle: int, high: int
 ) -> int:
@@ -317,13 +317,13 @@ def _merge_counting(
     return inversions
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _copy(source: np.ndarray, target: np.ndarray, i: int, k: int, length: int) -> None:
     for step in range(length):
         target[k + step] = source[i + step]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _include(x: float, count: int, mean: float, spread: float) -> tuple[int, float, float]:
     """Add a value to a running count, mean and Σ(x − mean)², without cancellation."""
     count += 1
@@ -332,7 +332,7 @@ def _include(x: float, count: int, mean: float, spread: float) -> tuple[int, flo
     return count, mean, spread + step * (x - mean)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge_sums(s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     """Merge from the top, so that the values swapped with an item only have to be added."""
     m = len(s)
@@ -359,7 +359,7 @@ def _merge_sums(s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
     return total, squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _excess_of_sorted(e: np.ndarray, epsilon: float) -> tuple[float, float]:
     total, squares = 0.0, 0.0
     count, mean, spread = 0, 0.0, 0.0
@@ -372,7 +372,7 @@ def _excess_of_sorted(e: np.ndarray, epsilon: float) -> tuple[float, float]:
     return total, squares
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge_sums_by_query(s: np.ndarray, v: np.ndarray, starts: np.ndarray) -> np.ndarray:
     sums = np.empty((len(starts) - 1, 2))
     for query in range(len(starts) - 1):
@@ -381,7 +381,7 @@ def _merge_sums_by_query(s: np.ndarray, v: np.ndarray, starts: np.ndarray) -> np
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _excess_by_query(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
     sums = np.empty((len(starts) - 1, 2))
     for query in range(len(starts) - 1):

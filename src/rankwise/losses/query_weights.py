@@ -19,8 +19,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 
+from rankwise.numerics.compiled import compiled
 from rankwise.supervision.queries import Queries
 
 Numbers = np.ndarray | float
@@ -41,7 +41,7 @@ def pair_totals(class_weight: np.ndarray, query_classes: np.ndarray) -> np.ndarr
     return _pair_totals(np.asarray(class_weight, dtype=float), query_classes)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _pair_totals(class_weight: np.ndarray, query_classes: np.ndarray) -> np.ndarray:
     totals = np.zeros(len(query_classes) - 1)
     for q in range(len(totals)):

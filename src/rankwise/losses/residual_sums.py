@@ -7,9 +7,9 @@ scores is needed. O(m log m) to sort, O(m) per sum.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.pair_counts import sorted_within
+from rankwise.numerics.compiled import compiled
 from rankwise.supervision.queries import Queries
 
 
@@ -26,7 +26,7 @@ class SortedResiduals:
         return _beyond(x, self._order, self._starts, self._ends)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _ends(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
     """(m, 2) where the items below end and where those above begin, for each sorted position."""
     ends = np.empty((len(e), 2), dtype=np.int64)
@@ -42,7 +42,7 @@ def _ends(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
     return ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _beyond(
     x: np.ndarray, order: np.ndarray, starts: np.ndarray, ends: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:

@@ -12,9 +12,9 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.pair_counts import descending_within, values_descending
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import run
 from rankwise.supervision.queries import Queries
 
@@ -69,7 +69,7 @@ def discounted_gains(
     return reached, ideal
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _gain_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
     """The DCG of sorted items."""
     for query in range(first, last):
@@ -79,7 +79,7 @@ def _gain_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: n
         out[query, 0] = _shared_gain(s, g, discount, kept)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _top_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: np.ndarray) -> None:
     """DCG and ideal DCG of items in any order: the best k are kept while the others pass by."""
     room = np.empty((2, len(discount)))
@@ -91,7 +91,7 @@ def _top_loop(lists: Lists, discount: np.ndarray, first: int, last: int, out: np
         out[query, 1] = _top_ideal(g, discount, room[0, :kept])
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _shared_gain(s: np.ndarray, g: np.ndarray, discount: np.ndarray, kept: int) -> float:
     """The DCG of sorted items, each with the mean gain of its tie."""
     total, low, n = 0.0, 0, len(s)
@@ -107,7 +107,7 @@ def _shared_gain(s: np.ndarray, g: np.ndarray, discount: np.ndarray, kept: int) 
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _top_gain(
     s: np.ndarray, g: np.ndarray, discount: np.ndarray, top: np.ndarray, top_g: np.ndarray
 ) -> float:
@@ -138,7 +138,7 @@ def _top_gain(
     return _shared_gain(top, top_g, discount, k)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _top_ideal(g: np.ndarray, discount: np.ndarray, top: np.ndarray) -> float:
     k = len(top)
     filled, lowest = 0, -np.inf
@@ -158,7 +158,7 @@ def _top_ideal(g: np.ndarray, discount: np.ndarray, top: np.ndarray) -> float:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def precision_loop(lists: Lists, first: int, last: int, out: np.ndarray) -> None:
     """The sum of the precisions at the relevant items, and the number of relevant items.
 
@@ -184,7 +184,7 @@ def precision_loop(lists: Lists, first: int, last: int, out: np.ndarray) -> None
         out[query, 0], out[query, 1] = total, before
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def reciprocal_loop(lists: Lists, k: int, first: int, last: int, out: np.ndarray) -> None:
     """Expected reciprocal rank of the first k ranks; the values are probabilities to stop.
 
@@ -215,7 +215,7 @@ def reciprocal_loop(lists: Lists, k: int, first: int, last: int, out: np.ndarray
         out[query, 0] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _mean_products(stops: np.ndarray, a: np.ndarray) -> None:
     """a_p = mean over all sets of p items of Π (1 − R), for p < len(a); O(t · len(a))."""
     a[:] = 0.0

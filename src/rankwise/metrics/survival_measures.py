@@ -10,13 +10,13 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.comparable_counts import comparable_items
 from rankwise.metrics.score_vectors import no_pair_to_order, outcome_and_predicted, real_array
 from rankwise.metrics.survival_curves import censoring_curve, survival_curve
+from rankwise.numerics.compiled import compiled
 from rankwise.supervision.censored import Censored, read_censored
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_positive, refuse_non_finite
@@ -139,7 +139,7 @@ def _checked_times(times: ArrayLike, outcome: Censored) -> np.ndarray:
     return grid
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _auc_at(t: float, s: np.ndarray, time: np.ndarray, weight: np.ndarray) -> float:
     """From ascending s: the weighted share of (case, control) pairs with the control above."""
     area = cases = controls = 0.0

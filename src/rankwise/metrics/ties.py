@@ -22,14 +22,15 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba.extending import register_jitable
 from numpy.typing import ArrayLike
 from scipy import sparse
+
+from rankwise.numerics.compiled import compiled
 
 TIE = 1e-12
 
 
-@register_jitable
+@compiled(plain=True)
 def tied(difference: np.ndarray, size: np.ndarray) -> np.ndarray:
     """Whether scores with this difference are tied; `size` sums the absolute values of its terms.
 

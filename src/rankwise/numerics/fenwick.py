@@ -11,24 +11,25 @@ change too, and no old machine code stays in use.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit, uintp
 
-ONE = uintp(1)  # unsigned numbers: numba tests a signed index for being negative
+from rankwise.numerics.compiled import compiled
+
+ONE = np.uintp(1)  # unsigned numbers: numba tests a signed index for being negative
 
 
-@njit(cache=True, nogil=True)
-def add(tree: np.ndarray, cell: int, value: float) -> None:
+@compiled
+def add_to_tree(tree: np.ndarray, cell: int, value: float) -> None:
     """Add `value` to a cell; a cell beyond the last one is ignored."""
-    visited = uintp(cell)
-    while visited < uintp(len(tree)):
+    visited = np.uintp(cell)
+    while visited < np.uintp(len(tree)):
         tree[visited] += value
         visited |= visited + ONE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sum_before(tree: np.ndarray, cell: int) -> float:
     """The sum of all cells before `cell`, which may be len(tree)."""
-    end, total = uintp(cell), tree.dtype.type(0)
+    end, total = np.uintp(cell), tree.dtype.type(0)
     while end:
         total += tree[end - ONE]
         end &= end - ONE

@@ -11,10 +11,10 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit, uintp
 from scipy import sparse
 from scipy.sparse.linalg import LinearOperator
 
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import run
 
 MAX_BLOCKS = 16
@@ -117,22 +117,22 @@ def _n_blocks(n_entries: int, n_columns: int) -> int:
     return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _multiply_rows(X: Csr, low: int, high: int, w: np.ndarray, out: np.ndarray) -> None:
     data, indices, indptr = X
     for row in range(low, high):
         total = 0.0
-        for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
-            total += data[k] * w[uintp(indices[k])]
+        for k in range(np.uintp(indptr[row]), np.uintp(indptr[row + 1])):
+            total += data[k] * w[np.uintp(indices[k])]
         out[row] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_rows(X: Csr, low: int, high: int, g: np.ndarray, n: int) -> np.ndarray:
     data, indices, indptr = X
     total = np.zeros(n)
     for row in range(low, high):
         value = g[row]
-        for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
-            total[uintp(indices[k])] += data[k] * value
+        for k in range(np.uintp(indptr[row]), np.uintp(indptr[row + 1])):
+            total[np.uintp(indices[k])] += data[k] * value
     return total

@@ -13,10 +13,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit, uintp
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.products import Csr, row_bounds
 from rankwise.numerics.threads import run
 
@@ -135,20 +135,20 @@ def _added(parts: list[np.ndarray]) -> np.ndarray:
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _column_moments(X: Csr, low: int, high: int, weight: np.ndarray, n: int) -> np.ndarray:
     """Σ d x and Σ d x² over some rows, (n, 2): both sums of a column lie side by side."""
     data, indices, indptr = X
     total = np.zeros((n, 2))
     for row in range(low, high):
-        for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
+        for k in range(np.uintp(indptr[row]), np.uintp(indptr[row + 1])):
             part = weight[row] * data[k]
-            total[uintp(indices[k]), 0] += part
-            total[uintp(indices[k]), 1] += part * data[k]
+            total[np.uintp(indices[k]), 0] += part
+            total[np.uintp(indices[k]), 1] += part * data[k]
     return total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _within(
     X: Csr,
     rows: tuple[np.ndarray, np.ndarray],
@@ -164,13 +164,13 @@ def _within(
         whole = 0.0
         for row in order[starts[group] : starts[group + 1]]:
             whole += weight[row]
-            for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
+            for k in range(np.uintp(indptr[row]), np.uintp(indptr[row + 1])):
                 part = weight[row] * data[k]
-                sums[uintp(indices[k])] += part
-                total[uintp(indices[k])] += part * data[k]
+                sums[np.uintp(indices[k])] += part
+                total[np.uintp(indices[k])] += part * data[k]
         for row in order[starts[group] : starts[group + 1]]:
-            for k in range(uintp(indptr[row]), uintp(indptr[row + 1])):
-                column = uintp(indices[k])
+            for k in range(np.uintp(indptr[row]), np.uintp(indptr[row + 1])):
+                column = np.uintp(indices[k])
                 if whole > 0:
                     total[column] -= sums[column] ** 2 / whole
                 sums[column] = 0.0

@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
 from rankwise.losses.pair_counts import sorted_within
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import over_ranges
 from rankwise.supervision.queries import Queries
 
@@ -152,7 +152,7 @@ class BestThresholds(NamedTuple):
     missing: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _log_sums_before(
     values: np.ndarray, order: np.ndarray, y: np.ndarray, starts: np.ndarray
 ) -> np.ndarray:
@@ -174,7 +174,7 @@ def _log_sums_before(
     return sums
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _include(value: float, shift: float, total: float) -> tuple[float, float]:
     """Add exp(value) to the sum total·exp(shift)."""
     if value <= shift:
@@ -182,7 +182,7 @@ def _include(value: float, shift: float, total: float) -> tuple[float, float]:
     return value, total * np.exp(shift - value) + 1.0
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _search(
     potential: np.ndarray, features: SortedFeatures, first: int, last: int, out: BestThresholds
 ) -> None:

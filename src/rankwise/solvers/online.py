@@ -17,10 +17,10 @@ from __future__ import annotations
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.solver import (
     CONVERGED,
@@ -256,7 +256,7 @@ class Averages(NamedTuple):
     t: np.ndarray
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _sweep(K: np.ndarray, f: np.ndarray, points: Points, averages: Averages) -> float:
     """One step for each point of a block, in place; f is K_i·α, kept up to date in the block."""
     alpha, Y, codes, ridge = points

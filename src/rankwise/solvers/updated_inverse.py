@@ -10,9 +10,9 @@ behind.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import cho_factor, cho_solve, solve_triangular
 
+from rankwise.numerics.compiled import compiled
 from rankwise.solvers.cholesky import NormalEquations
 
 REFINED = 1e-13
@@ -168,7 +168,7 @@ class UpdatedInverse:
         return None
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def exact_sum(high, low, more, new_high, new_low):  # type: ignore[no-untyped-def]
     """One pass: the error of each addition goes to the lower part."""
     for i in range(high.shape[0]):

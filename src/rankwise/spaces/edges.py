@@ -7,10 +7,10 @@ from functools import partial
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 from numpy import ndarray
 
 from rankwise.numerics import threads
+from rankwise.numerics.compiled import compiled
 
 SPARSE_COST = 10.0
 """Time of one multiply-add along an edge divided by that in a dense product (measured)."""
@@ -97,7 +97,7 @@ def _in_threads(task: Callable[[int, int], None], cuts: np.ndarray) -> None:
     threads.run([partial(task, low, high) for low, high in pairwise(cuts)])
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _times(
     starts: ndarray, columns: ndarray, v: ndarray, B: ndarray, out: ndarray, low: int, high: int
 ) -> None:
@@ -111,7 +111,7 @@ def _times(
                 total[j] += weight * row[j]
 
 
-@njit(cache=True, nogil=True, fastmath=True)
+@compiled(fastmath=True)
 def _sampled(
     rows: ndarray, columns: ndarray, P: ndarray, R: ndarray, out: ndarray, low: int, high: int
 ) -> None:

@@ -12,10 +12,10 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 
 from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
 
@@ -113,13 +113,13 @@ def _mend(X: Matrix, Z: Matrix, norms: _Rows, gamma: float, squares: np.ndarray)
     mend_sparse(of_X, of_Z, norms, gamma, squares)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def is_doubtful(square: float, norms: float, gamma: float) -> bool:
     """Whether rounding may change a kernel value that is not negligible."""
     return gamma * norms > FAR and gamma * (square - 1e-15 * norms) < NEGLIGIBLE
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mend_dense(
     X: np.ndarray, Z: np.ndarray, norms: _Rows, gamma: float, squares: np.ndarray
 ) -> None:
@@ -133,7 +133,7 @@ def mend_dense(
                 squares[i, j] = total
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def mend_sparse(X: _Rows, Z: _Rows, norms: _Rows, gamma: float, squares: np.ndarray) -> None:
     for i in range(squares.shape[0]):
         for j in range(squares.shape[1]):
@@ -141,7 +141,7 @@ def mend_sparse(X: _Rows, Z: _Rows, norms: _Rows, gamma: float, squares: np.ndar
                 squares[i, j] = sparse_square(X, i, Z, j)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sparse_square(X: _Rows, i: int, Z: _Rows, j: int) -> float:
     """‖x_i − z_j‖² of two rows with sorted column numbers."""
     a, last_a = X[2][i], X[2][i + 1]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack, solve_triangular
 
+from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 
 FEW = 8
@@ -61,7 +61,7 @@ class OrthogonalComplement:
             np.subtract(taken[:, self.h :], there, out=there)
 
 
-@njit(cache=True, nogil=True, fastmath={"reassoc", "nsz", "contract"})
+@compiled(fastmath={"reassoc", "nsz", "contract"})
 def _cut_rows(
     F: np.ndarray, rows: np.ndarray, Vt: np.ndarray, SVt: np.ndarray, out: np.ndarray
 ) -> None:

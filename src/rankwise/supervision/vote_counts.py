@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numba import njit
 from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
+from rankwise.numerics.compiled import compiled
 from rankwise.supervision.preferences import Preferences
 
 Statements = tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, np.ndarray]
@@ -116,17 +116,17 @@ class VoteCounts:
         return found
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _first_of(statements: Statements, s: int) -> int:
     return statements[0][s] if statements[4][s] else statements[1][s]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _second_of(statements: Statements, s: int) -> int:
     return statements[1][s] if statements[4][s] else statements[0][s]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rows(statements: Statements, m: int) -> tuple[np.ndarray, np.ndarray]:
     """The statements in the order of their first item, by counting."""
     l = len(statements[0])
@@ -144,7 +144,7 @@ def _rows(statements: Statements, m: int) -> tuple[np.ndarray, np.ndarray]:
     return starts, order
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _count_cells(statements: Statements, starts: np.ndarray, order: np.ndarray) -> int:
     m = len(starts) - 1
     last_row = np.full(m, -1)
@@ -158,7 +158,7 @@ def _count_cells(statements: Statements, starts: np.ndarray, order: np.ndarray) 
     return cells
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _add_up(
     statements: Statements, starts: np.ndarray, order: np.ndarray, n_cells: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -1,0 +1,74 @@
+"""Functions that are compiled when they are first called."""
+
+import pickle
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+
+from rankwise.numerics.compiled import Compiled, compiled
+from rankwise.numerics.fenwick import add_to_tree, sum_before
+
+
+@compiled
+def _doubled(x):
+    return 2 * x
+
+
+@compiled(inline="always")
+def _shifted(x):
+    return _doubled(x) + 1
+
+
+@compiled
+def _total(values):
+    total = 0.0
+    for value in values:
+        total += _shifted(value)
+    return total
+
+
+@compiled(plain=True)
+def _positive(x):
+    return x > 0
+
+
+@compiled
+def _count(values):
+    count = 0
+    for value in values:
+        if _positive(value):
+            count += 1
+    return count
+
+
+def test_compiled_functions_call_each_other():
+    assert _total(np.arange(4.0)) == 16.0
+    assert _total(values=np.arange(4.0)) == 16.0
+
+
+def test_a_plain_function_stays_python_outside_compiled_loops():
+    assert _positive(np.array([-1.0, 2.0])).tolist() == [False, True]
+    assert _count(np.array([-1.0, 2.0, 3.0])) == 2
+
+
+def test_threads_share_one_dispatcher():
+    @compiled
+    def twice(x):
+        return x + x
+
+    with ThreadPoolExecutor(4) as pool:
+        assert len({id(found) for found in pool.map(lambda _: twice.dispatcher, range(8))}) == 1
+
+
+def test_a_compiled_function_is_pickled_by_its_name():
+    assert pickle.loads(pickle.dumps(sum_before)) is sum_before
+    assert isinstance(add_to_tree, Compiled) and add_to_tree.__doc__.startswith("Add")
+
+
+@pytest.mark.parametrize("name", ["RankRLS", "RankSVM", "RankBoost", "MPRank", "ConditionalRanker"])
+def test_no_learner_imports_numba_before_it_needs_it(name):
+    code = f"import sys; from rankwise import {name}; assert 'numba' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)
