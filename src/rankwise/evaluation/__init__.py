@@ -20,6 +20,7 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.reliability import Reliability, reliability_curve
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 
@@ -28,6 +29,7 @@ __all__ = [
     "Curve",
     "Difference",
     "NestedScore",
+    "Reliability",
     "RunComparison",
     "RunDifference",
     "SelectionCurve",
@@ -45,6 +47,7 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "reliability_curve",
     "selection_curve",
     "selection_stability",
     "stability_of",
