@@ -46,6 +46,10 @@ class EstimateWarning(UserWarning):
     """An estimate of performance that is known to be biased or to vary wildly, or says little."""
 
 
+class DependenceWarning(EstimateWarning):
+    """Rows seem to belong together, but no groups were named: the estimate may be too good."""
+
+
 class GridWarning(EstimateWarning):
     """The best candidate of a given grid lies at its end, so a better one may lie beyond."""
 
@@ -60,3 +64,7 @@ class SplitQuery(ValueError):
 
 class ClusterLost(ConnectionError):
     """The Dask cluster went away, or lost a task for good, in the middle of a fit."""
+
+
+class VersionWarning(UserWarning):
+    """A model file with parts of scikit-learn that another version of scikit-learn wrote."""

@@ -12,6 +12,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
 from rankwise.numerics.exact_integers import first_inexact
+from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.threads import run
 
 
@@ -118,11 +119,16 @@ def _place(place: tuple[int, ...]) -> str:
 
 
 def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = True):
-    """X as a finite float array or CSR matrix with the features seen in training."""
+    """X as a finite float array or CSR matrix with the features seen in training.
+
+    The columns of a frame are matched with those of training by name; other columns are ignored.
+    """
     if not reset and _is_as_in_training(estimator, X):
         if finite:
             refuse_non_finite(X, "X")
         return X
+    if not reset:
+        X = matched_columns(X, getattr(estimator, "feature_names_in_", None))
     refuse_unreal(X, "X")
     with naming_text(X, "X"):
         X = validate_data(

@@ -53,3 +53,21 @@ def test_nested_folds_keep_groups(samples):
 def test_learners_without_groups_say_so(samples):
     result = run("crossval", samples, "--learner", "svrank", "--groups", "patient", code=2)
     assert "--groups is for rank-rls" in result.stderr
+
+
+def test_a_column_of_names_that_is_no_group_is_pointed_out(samples, tmp_path):
+    """Numbers of patients among the features: the note names the column and the option."""
+    table = pd.read_csv(samples)
+    number = {name: 7 * i % 20 for i, name in enumerate(sorted(set(table["patient"])))}
+    table["patient"] = [number[name] for name in table["patient"]]
+    path = tmp_path / "numbers.csv"
+    table.to_csv(path, index=False)
+    said = run("crossval", path, "--learner", "rank-rls", "--alpha", "1").stderr
+    assert "Note: column 'patient' looks like the name" in said and "--groups 'patient'" in said
+    said = run("train", path, "--alpha", "0.1,1", "-o", tmp_path / "m.rw").stderr
+    assert said.count("looks like the name") == 1
+    quiet = run("crossval", path, "--learner", "rank-rls", "--groups", "patient").stderr
+    assert "looks like" not in quiet
+    twice = pd.concat([table.drop(columns="patient")] * 2)
+    twice.to_csv(path, index=False)
+    assert "120 of 120 rows occur more than once" in run("crossval", path, "--alpha", "1").stderr

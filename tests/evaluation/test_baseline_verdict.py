@@ -10,7 +10,7 @@ from scipy import stats
 from sklearn.linear_model import Ridge
 
 from rankwise import RankRLS, RankSVM, metrics
-from rankwise.evaluation import Verdict, compare
+from rankwise.evaluation import BaselineVerdict, compare
 from rankwise.evaluation.intervals import TRAINING
 from rankwise.evaluation.paired_tests import SETTLED, PairedDifference, paired_p, training_factor
 from rankwise.exceptions import EstimateWarning
@@ -44,7 +44,7 @@ def test_a_baseline_is_judged_on_the_same_queries_without_training():
     assert losses == sorted(losses)
     assert verdict.wins + verdict.ties + len(verdict.worse) == 12 == verdict.queries
     assert str(verdict).startswith("new is better than old: share of pairs")
-    assert Verdict.from_record(verdict.record()).record() == verdict.record()
+    assert BaselineVerdict.from_record(verdict.record()).record() == verdict.record()
 
 
 def test_two_existing_rankings_are_a_plain_paired_test():

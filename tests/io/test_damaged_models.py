@@ -7,6 +7,7 @@ import json
 import numpy as np
 import pytest
 import safetensors.numpy
+import sklearn
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -54,7 +55,12 @@ def test_foreign_files_are_told_apart(tmp_path):
 
 def forged(about, tensors=None) -> bytes:
     """A file with a right checksum and any contents."""
-    about = {"format": 1, "checksum": "0" * 64, "versions": {"rankwise": "0"}, **about}
+    about = {
+        "format": 1,
+        "checksum": "0" * 64,
+        "versions": {"rankwise": "0", "scikit-learn": sklearn.__version__},
+        **about,
+    }
     text = about.pop("text", None) or json.dumps(about)
     data = safetensors.numpy.save(tensors or {}, {"rankwise": text})
     return data.replace(b"0" * 64, hashlib.sha256(data).hexdigest().encode(), 1)
@@ -83,7 +89,7 @@ def test_a_forged_model_is_built_where_it_is_right():
 @pytest.mark.parametrize(
     ("about", "tensors", "reason"),
     [
-        ({"format": 2, "model": None}, {}, "format 2"),
+        ({"format": 3, "model": None}, {}, "format 3"),
         ({"model": None}, {}, "no model"),
         ({"model": {"is": "os.system", "state": {}}}, {}, "not a class"),
         ({"model": {"is": "Queries", "state": {}}}, {}, "must have exactly"),

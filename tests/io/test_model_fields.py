@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import rankwise as rw
 from rankwise.io.model_fields import FIELDS
+from rankwise.io.model_probe import check_probe, probe
 from rankwise.io.model_schemas import SCHEMAS
 from tests.io.test_damaged_models import forged
 from tests.model_zoo import models
@@ -130,7 +131,9 @@ def test_every_fitted_attribute_is_declared(name):
     if type(model).__name__ not in SCHEMAS or not type(model).__module__.startswith("rankwise"):
         return
     public = {name for name in vars(model) if name.endswith("_") and not name.startswith("_")}
-    assert public <= {*FIELDS, *SCHEMAS[type(model).__name__].fitted}
+    assert public <= SCHEMAS[type(model).__name__].fitted_names
+    undeclared = {"validation_scores_", "labels_", "pairs_", "n_features_out_"}
+    assert public <= {*FIELDS, *undeclared}
 
 
 @pytest.mark.parametrize("name", MODELS)
@@ -159,3 +162,40 @@ def test_errors_name_file_and_field(files, field, value, reason):
     with pytest.raises(rw.ReadError, match=reason) as caught:
         loaded(damaged, {**arrays, **ODD})
     assert str(caught.value).startswith("the open file")
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "value"),
+    [
+        ("conditional", ("state", "_has_relations"), True),
+        ("rank_rls outputs", ("state", "dual_coef_", "name"), "_X"),
+        ("rank_rls", ("state", "alpha"), "abc"),
+        ("rank_rls", ("state", "kernel"), 3),
+        ("rank_boost", ("state", "coef_"), {"is": "array", "name": "0"}),
+        ("rank_svm", ("state", "strengths_"), {"is": "array", "name": "0"}),
+        ("pipeline StandardScaler", ("state", "steps", 0, "items", 1, "state", "with_mean"), 7),
+        ("pipeline StandardScaler", ("state", "steps", 0, "items", 1, "state", "mean_"), "abc"),
+        ("pipeline StandardScaler", ("state", "steps"), []),
+    ],
+)
+def test_each_learner_has_its_own_schema(files, name, path, value):
+    tree, arrays = files[name]
+    if value == "_X":  # another array of fitting shape
+        old = tree["state"]["dual_coef_"]["name"]
+        arrays = {**arrays, "_X": arrays[old][::-1].copy()}
+    tree = replaced(tree, path, value)
+    about = {"format": 2, "model": tree, "probe": probe(MODELS[name][0])}
+    with pytest.raises(rw.ReadError):
+        rw.load(io.BytesIO(forged(about, arrays)))
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_model_has_a_probe(name):
+    model, _ = MODELS[name]
+    shape, values = probe(model)
+    assert len(values) == min(16, np.prod(shape))
+    check_probe(model, [shape, values])
+    with pytest.raises(ValueError, match="predicts otherwise"):
+        check_probe(model, [shape, [v * 1.001 + 0.001 for v in values]])
+    with pytest.raises(ValueError, match="predicts otherwise"):
+        check_probe(model, [[*shape, 1], values])

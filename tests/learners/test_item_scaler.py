@@ -42,3 +42,23 @@ def test_missing_values_take_the_training_median():
     np.testing.assert_array_equal(found, [[1, 6], [3, 4], [3, 8], [5, 6]])
     with pytest.raises(ValueError, match="row 0, column 1"):
         ItemScaler("none").fit(X)
+
+
+def test_scaling_by_query_needs_the_queries():
+    X, _, qid = made_items()
+    scaler = ItemScaler("query").fit(X, qid=qid)
+    with pytest.raises(ValueError, match="qid is required"):
+        scaler.transform(X)
+    one_query = ItemScaler("query").fit(X)
+    np.testing.assert_allclose(one_query.transform(X), ItemScaler().fit_transform(X))
+    assert not scaler.transform(X[:1]).any()
+
+
+def test_columns_are_matched_by_name():
+    pd = pytest.importorskip("pandas")
+    X, _, _ = made_items()
+    frame = pd.DataFrame(X, columns=["a", "b", "c"])
+    scaler = ItemScaler().fit(frame)
+    np.testing.assert_array_equal(
+        scaler.transform(frame.assign(d=1.0)[["d", "c", "a", "b"]]), scaler.transform(frame)
+    )

@@ -161,9 +161,11 @@ def test_frames(frame, estimator):
     plain = clone(estimator).fit(X, Y, **({"qid": QID} if told else {}))
     use = "transform" if isinstance(estimator, KernelMap) else "predict"
     assert_allclose(getattr(model, use)(items), getattr(plain, use)(X))
-    turned = frame({"b": X[:, 1], "a": X[:, 0], "c": X[:, 2]})
-    with pytest.raises(ValueError, match="feature names"):
-        getattr(model, use)(turned)
+    turned = frame({"b": X[:, 1], "other": X[:, 1], "a": X[:, 0], "c": X[:, 2]})
+    assert_allclose(getattr(model, use)(turned), getattr(plain, use)(X))
+    lacking = frame({"b": X[:, 1], "c": X[:, 2], "other": X[:, 0]})
+    with pytest.raises(ValueError, match=r"(?s)feature names.*yet now missing:\n- a"):
+        getattr(model, use)(lacking)
     with pytest.raises(ValueError, match="2 features"):
         getattr(plain, use)(X[:, :2])
 

@@ -9,7 +9,11 @@ from numpy.testing import assert_allclose
 from scipy import stats
 
 from rankwise import Preferences, PreferenceWarning, RankLogistic
-from rankwise.learners.informative_pairs import differences_that_matter, most_informative
+from rankwise.learners.informative_pairs import (
+    differences_that_matter,
+    expected_information,
+    most_informative,
+)
 from rankwise.learners.simultaneous_ranks import critical_value, rank_bounds
 
 RNG = np.random.default_rng(1)
@@ -45,6 +49,14 @@ def test_probability_of_the_order_and_intervals():
 def test_alpha_zero_keeps_the_digits_of_differences():
     free, tiny = (RankLogistic(a).fit(None, preferences=VOTES) for a in (0.0, 1e-7))
     assert_allclose(free.score_intervals(), tiny.score_intervals(), rtol=1e-5, atol=1e-6)
+
+
+def test_shrinkage_is_said():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        MODEL.score_intervals()
+    with pytest.warns(PreferenceWarning, match="smaller alpha"):
+        RankLogistic(20.0).fit(None, preferences=VOTES).score_intervals()
 
 
 def test_rank_bounds_by_hand():
@@ -171,8 +183,8 @@ class TestNextPairs:
         left = {}
         for i, j in itertools.combinations(range(M), 2):
             e = np.eye(M)[i] - np.eye(M)[j]
-            p = 1 / (1 + np.exp(f[j] - f[i]))
-            left[i, j] = self.variance(np.linalg.inv(H + p * (1 - p) * np.outer(e, e)))
+            w = expected_information(np.array([f[i] - f[j]]), np.array([e @ S @ e]))[0]
+            left[i, j] = self.variance(np.linalg.inv(H + w * np.outer(e, e)))
         assert tuple(MODEL.next_pairs(n=1)[0]) == min(left, key=left.get)
 
     def test_greedy_updates_equal_new_matrices(self):
@@ -180,20 +192,26 @@ class TestNextPairs:
         pairs = np.array(list(itertools.combinations(range(M), 2)))
         for top in (None, 3):
             matters = differences_that_matter(f, top)
-            information = RNG.uniform(0.1, 0.25, len(pairs))
-            found = most_informative(S, matters, pairs, information, 12)
+            found = most_informative(f, S, matters, pairs, 12)
             H, asked = np.linalg.inv(S), []
             for _ in range(12):
-                left = []
-                for k, (i, j) in enumerate(pairs):
+                new, current = [], np.linalg.inv(H)
+                for i, j in pairs:
                     e = np.eye(M)[i] - np.eye(M)[j]
-                    new = np.linalg.inv(H + information[k] * np.outer(e, e))
-                    left.append(np.inf if k in asked else np.trace(matters @ new))
-                best = int(np.argmin(left))
+                    w = expected_information(np.array([f[i] - f[j]]), np.array([e @ current @ e]))
+                    new.append(H + w[0] * np.outer(e, e))
+                left = [np.trace(matters @ np.linalg.inv(A)) for A in new]
+                best = min((k for k in range(len(pairs)) if k not in asked), key=left.__getitem__)
                 asked.append(best)
-                e = np.eye(M)[pairs[best, 0]] - np.eye(M)[pairs[best, 1]]
-                H = H + information[best] * np.outer(e, e)
+                H = new[best]
             assert found.tolist() == asked
+
+    def test_expected_information(self):
+        x = np.random.default_rng(0).normal(size=200_000)
+        for d, variance in ((0.0, 0.0), (1.0, 0.5), (3.0, 4.0), (-2.0, 9.0)):
+            p = 1 / (1 + np.exp(-(d + np.sqrt(variance) * x)))
+            found = expected_information(np.array([d]), np.array([variance]))[0]
+            assert found == pytest.approx(np.mean(p * (1 - p)), rel=0.1)
 
     def test_top_differences(self):
         matters = differences_that_matter(np.array([1.0, 5.0, 3.0]), 1)

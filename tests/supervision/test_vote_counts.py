@@ -46,6 +46,8 @@ def test_counts(data):
         found = np.column_stack((counts.won, counts.lost, counts.tied))
         assert_allclose(found, np.array(list(expected.values())).reshape(-1, 3))
         assert counts.total.sum() == pytest.approx(weight.sum())
+        again = VoteCounts.gather(counts.statements(), m, by_order=by_order)
+        assert_allclose(np.column_stack((again.won, again.lost, again.tied)), found)
         W = counts.wins().toarray()
         assert W.sum() == pytest.approx(weight.sum())
 

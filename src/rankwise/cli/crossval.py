@@ -12,18 +12,28 @@ from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import (
     given_options,
     recipe_options,
-    taken_recipe,
+    taken_recipes,
     words_of_the_command,
 )
-from rankwise.workflow.recipe import LEARNERS, SELECTING, USED_BY_ALL, Recipe
+from rankwise.cli.verdicts import (
+    judged_by_nesting,
+    note_dependent_rows,
+    outer_folds,
+    verdict_lines,
+)
+from rankwise.io.plain_text import plain
+from rankwise.workflow.recipe import LEARNERS, SELECTING
+from rankwise.workflow.recipe_choice import label_of
 
 if TYPE_CHECKING:
     from rich.table import Table
 
     from rankwise.workflow.judging import Judgement
+    from rankwise.workflow.nested_judging import NestedJudgement
+    from rankwise.workflow.recipe import Recipe
     from rankwise.workflow.search import SearchPath
 
-    Rows = list[tuple[str, SearchPath | None, Judgement | None]]
+    Rows = list[tuple[str, SearchPath | None, NestedJudgement | None]]
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
@@ -73,6 +83,7 @@ def crossval(
       rankwise crossval patients.csv --learner rank-rls --kernel rbf --scale standard --path
       rankwise crossval train.letor --learner rank-svm --learner rank-boost --nested 5
       rankwise crossval train.letor --scoring ndcg@5
+      rankwise crossval search.csv --query q --baseline bm25 --kernel linear,rbf
       rankwise crossval patients.csv --time days --event died --scale standard
       rankwise crossval train.letor --nested 5 --html crossval.html
 
@@ -80,54 +91,69 @@ def crossval(
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
     together, and the others folds of such pairs; with --judge all leave out folds of judges. The
     best of many candidates looks a little better than it is; --nested repeats the choice without
-    each outer fold and judges on that fold.
+    each outer fold and judges on that fold. --baseline compares each learner on 5 such folds with
+    an existing ranking.
     """
     from rankwise.cli.data_files import training_data
-    from rankwise.supervision.censored import Censored
-    from rankwise.workflow.judged_outcomes import judge_recipe_on_outcomes
-    from rankwise.workflow.judged_statements import judge_recipe_on_statements
-    from rankwise.workflow.judging import judge_recipe
-    from rankwise.workflow.search import SearchPath
-    from rankwise.workflow.training import train as train_model
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
     if files.columns.get("time") and not learners:
         learners = OF_OUTCOMES
-    recipes = _recipes(learners, options, given_options(ctx))
+    given = given_options(ctx)
+    default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
+    recipes = taken_recipes(options, learners or default, given)
     if page is not None:
         check_writable(page)
     with working("reading"):
         items: Any = training_data(data, recipes[0], files)[0]
-    rows: Rows = []
-    seconds: list[float] = []
-    for number, recipe in enumerate(recipes, 1):
-        started = time.perf_counter()
-        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
-        with working(f"cross-validating {recipe.learner}{of_all}"):
-            path = SearchPath.from_record(train_model(recipe, items).training["path"])
-            nested = judge_recipe if items.preferences is None else judge_recipe_on_statements
-            if isinstance(items.y, Censored):
-                nested = judge_recipe_on_outcomes
-            outer = nested(recipe, items, folds) if folds else None
-        rows.append((recipe.learner, path, outer))
-        seconds.append(time.perf_counter() - started)
+    folds = outer_folds(folds, items)
+    note_dependent_rows(items)
+    rows, seconds = _judged(recipes, items, folds, quiet=as_json)
     if page is not None:
         from rankwise.report import Candidate, build_crossval_page
 
-        candidates = [Candidate(*row, spent) for row, spent in zip(rows, seconds)]
+        candidates = [
+            Candidate(
+                name,
+                path,
+                outer.judgement if outer else None,
+                spent,
+                outer.verdict if outer else None,
+            )
+            for (name, path, outer), spent in zip(rows, seconds)
+        ]
         command = words_of_the_command(ctx)
         write_text(page, build_crossval_page(candidates, items, folds=folds, command=command))
     if as_json:
-        record = [
-            {"learner": name, "path": path and path.record(), "nested": outer and outer.record()}
-            for name, path, outer in rows
-        ]
-        say_json({"data": items.describe(), "learners": record})
+        say_json({"data": items.describe(), "learners": [_record(*row) for row in rows]})
         return
     _print_results(items, rows, folds, whole_path)
     if page is not None and page != "-":
         say(f"Wrote {page}.")
+
+
+def _judged(
+    recipes: list[Recipe], items: Any, folds: int | None, quiet: bool
+) -> tuple[Rows, list[float]]:
+    """What each recipe chose, its nested judgement, and the seconds that it took."""
+    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.training import train as train_model
+
+    rows: Rows = []
+    seconds: list[float] = []
+    for number, recipe in enumerate(recipes, 1):
+        started, label = time.perf_counter(), label_of(recipe, recipes)
+        of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
+        with working(f"cross-validating {label}{of_all}"):
+            model = train_model(recipe, items)
+        path, outer = SearchPath.from_record(model.training["path"]), None
+        if folds is not None:
+            spent = model.record["seconds"]
+            outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet)
+        rows.append((label, path, outer))
+        seconds.append(time.perf_counter() - started)
+    return rows, seconds
 
 
 def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:
@@ -142,24 +168,23 @@ def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) 
             say(f"Hint: {name}: {path.wider_grid_hint}")
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
-        console.print(_nested([(name, outer) for name, _, outer in rows if outer is not None]))
+        judged = [(name, outer) for name, _, outer in rows if outer is not None]
+        console.print(_nested([(name, outer.judgement) for name, outer in judged]))
+        for _, outer in judged:
+            for line in verdict_lines(outer.verdict):
+                console.print(plain(line), soft_wrap=True)
     for name, path, _ in rows if whole_path else ():
         console.print()
         if path is not None:
             console.print(_candidates(name, path))
 
 
-def _recipes(learners: tuple[str, ...], options: dict, given: set[str]) -> list[Recipe]:
-    """One recipe per learner; if there are several, each uses only the options that it knows."""
-    names = learners or ((SELECTING, *DEFAULT) if "select" in given else DEFAULT)
-    if len(names) == 1:
-        return [taken_recipe(options, names[0], given)]
-    recipes = []
-    for name in names:
-        used = {*LEARNERS[name].options, *USED_BY_ALL}
-        own = {key: value for key, value in options.items() if key in used}
-        recipes.append(taken_recipe(own, name, set()))
-    return recipes
+def _record(name: str, path: SearchPath | None, outer: NestedJudgement | None) -> dict[str, Any]:
+    record: dict[str, Any] = {"learner": name, "path": path and path.record(), "nested": None}
+    if outer is not None:
+        record["nested"] = outer.record()
+        record["baseline"] = outer.verdict and outer.verdict.record()
+    return record
 
 
 def _cells(path: SearchPath | None) -> list[str]:

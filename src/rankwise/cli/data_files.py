@@ -27,6 +27,11 @@ def training_data(
     path: str, recipe: Recipe, files: DataOptions
 ) -> tuple[Items | Relation, DataOptions | None]:
     """The data that the recipe learns from, and the options that were found if DATA holds items."""
+    other = recipe.method.learns_relations or files.items or files.preferences
+    if files.columns.get("baseline") and (other or files.columns.get("time")):
+        raise Mistake(
+            "--baseline is for items with scores, not for statements, ratings, edges or outcomes."
+        )
     if recipe.method.learns_relations:
         return read_relation(path, files), None
     if files.nodes or files.row_nodes or files.column_nodes:
@@ -62,7 +67,7 @@ def read_items(
     if format_ == "letor":
         if any(files.columns.get(role) for role in OUTCOME) and features is None:
             raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
-        return _letor(path, source, features), files
+        return _letor(path, source, files, features), files
     return _table(read_columns(source), files, features, scores)
 
 
@@ -77,10 +82,14 @@ def _recognised(path: str, source: Source) -> str:
     return "letor" if is_letor else "table"
 
 
-def _letor(path: str, source: Source, features: list[str] | None) -> Items:
+def _letor(path: str, source: Source, files: DataOptions, features: list[str] | None) -> Items:
     from rankwise.io.letor import read_letor
 
-    n = None if features is None else len(features)
+    numbers = _feature_numbers(features)
+    n = None if numbers is None else int(numbers.max(initial=-1)) + 1
+    baseline = _baseline_number(files)
+    if n is not None and baseline is not None:
+        n = max(n, baseline + 1)
     content: str | io.BytesIO = path
     if path == "-":
         content = io.BytesIO(source.data)
@@ -95,7 +104,51 @@ def _letor(path: str, source: Source, features: list[str] | None) -> Items:
         docids = [DOCID.search(comment) for comment in data.comments]
         texts = [comment or f"row {i}" for i, comment in enumerate(data.comments, 1)]
         names = np.array([m.group(1) if m else text for m, text in zip(docids, texts)])
-    return Items(data.X, data.y, data.qid, names, features or [], source.name)
+    chosen, known = _chosen_features(data.X, numbers, baseline, files)
+    if chosen is not None:
+        data.X, features = data.X[:, chosen], [f"feature {j + 1}" for j in chosen]
+    return Items(data.X, data.y, data.qid, names, features or [], source.name, **known)
+
+
+def _chosen_features(
+    X: Any, numbers: np.ndarray | None, baseline: int | None, files: DataOptions
+) -> tuple[np.ndarray | None, dict[str, Any]]:
+    """The columns of X that are features (None: all of them), and the existing ranking."""
+    known: dict[str, Any] = {}
+    if baseline is not None:
+        if baseline >= X.shape[1]:
+            raise Mistake(f"--baseline {baseline + 1}: there are only {X.shape[1]} features.")
+        scores = X[:, [baseline]]
+        scores = scores.toarray() if hasattr(scores, "toarray") else np.array(scores)
+        known = {"baseline": scores.ravel(), "baseline_name": f"feature {baseline + 1}"}
+        if numbers is None and not files.baseline_as_feature:
+            numbers = np.delete(np.arange(X.shape[1]), baseline)
+    are_all = numbers is None or np.array_equal(numbers, np.arange(X.shape[1]))
+    return None if are_all else numbers, known
+
+
+FEATURE = re.compile(r"(?:feature )?([1-9]\d*)")
+
+
+def _feature_numbers(features: list[str] | None) -> np.ndarray | None:
+    """The columns of LETOR features called "feature 1", ...; other names are taken in order."""
+    if features is None:
+        return None
+    matches = [FEATURE.fullmatch(name) for name in features]
+    if all(matches):
+        return np.array([int(match[1]) - 1 for match in matches if match])
+    return np.arange(len(features))
+
+
+def _baseline_number(files: DataOptions) -> int | None:
+    """The feature of a LETOR file that --baseline names, from 0."""
+    name = files.columns.get("baseline")
+    if name is None:
+        return None
+    match = FEATURE.fullmatch(name)
+    if match is None:
+        raise Mistake(f"--baseline {name!r}: in LETOR files it is the number of a feature.")
+    return int(match[1]) - 1
 
 
 def _table(
@@ -110,6 +163,8 @@ def _table(
         columns.require(ignored, "--ignore")
     if features is None:
         others = {*files.columns.values(), *files.ignore}
+        if files.baseline_as_feature:
+            others.discard(files.columns["baseline"])
         features = [column for column in columns.values if column not in others]
         if not features:
             raise ValueError(f"{columns.name} has no column left that could be a feature.")
@@ -119,6 +174,10 @@ def _table(
         for role, column in COLUMNS.items()
         if (name := files.columns[role]) is not None
     }
+    if (baseline := files.columns["baseline"]) is not None:
+        known["baseline_name"] = baseline
+        if is_new:
+            columns.without_missing(baseline)
     parts = [known.pop(role, None) for role in OUTCOME]
     if all(part is not None for part in parts):
         time, event = parts

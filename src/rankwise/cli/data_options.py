@@ -112,6 +112,13 @@ COLUMNS = {
     "groups": ColumnOption(
         "--groups", "groups that are held out together", (), "groups", Columns.labels
     ),
+    "baseline": ColumnOption(
+        "--baseline",
+        "an existing ranking's scores, which the model must beat (LETOR: a feature's number)",
+        (),
+        "baseline",
+        Columns.must_be_numbers,
+    ),
     "time": ColumnOption(
         "--time", "times of censored outcomes, in place of scores", (), "time", Columns.times
     ),
@@ -121,6 +128,9 @@ COLUMNS = {
 }
 OUTCOME = ("time", "event")
 """The two columns that take the place of the scores."""
+BASELINE_AS_FEATURE = click.option(
+    "--baseline-as-feature", is_flag=True, help="Also learn from the column of --baseline."
+)
 
 
 @dataclass(frozen=True)
@@ -130,6 +140,7 @@ class DataOptions:
     format: str = "auto"
     columns: dict[str, str | None] = field(default_factory=dict)
     ignore: tuple[str, ...] = ()
+    baseline_as_feature: bool = False
     preferences: str | None = None
     items: str | None = None
     nodes: str | None = None
@@ -193,26 +204,32 @@ class DataOptions:
             raise click.UsageError("give --target, or --time and --event, not both.")
 
 
-def data_options(query: str = COLUMNS["query"].option) -> Callable:
+def data_options(
+    query: str = COLUMNS["query"].option, *, baseline: bool = True, trains: bool = True
+) -> Callable:
     """The options of DATA for a command, which receives them as one argument, `files`.
 
-    `query` is the name of the option for the column of queries.
+    `query` is the name of the option for the column of queries. `baseline` says whether the command
+    compares with an existing ranking, and `trains` whether it chooses the features.
     """
+    roles = [role for role in COLUMNS if baseline or role != "baseline"]
 
     def decorate(command: Callable) -> Callable:
         @wraps(command)
         def bundled(*args: Any, **options: Any) -> Any:
-            columns = {role: options.pop(role) for role in COLUMNS}
+            columns = {role: options.pop(role) for role in roles}
             others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
             others["votes"] = {name: options.pop(name) for name in VOTES}
+            others["baseline_as_feature"] = options.pop("baseline_as_feature", False)
             return command(*args, files=DataOptions(columns=columns, **others), **options)
 
         options = [FORMAT]
-        for role, column in COLUMNS.items():
-            name = query if role == "query" else column.option
-            about = f"Tables: the column of {column.content}."
+        for role in roles:
+            name = query if role == "query" else COLUMNS[role].option
+            about = f"Tables: the column of {COLUMNS[role].content}."
             options.append(click.option(name, role, metavar="COLUMN", help=about))
         options.append(IGNORE)
+        options += [BASELINE_AS_FEATURE] if baseline and trains else []
         for role, about in FILES.items():
             name = f"--{role.replace('_', '-')}"
             options.append(click.option(name, role, metavar="FILE", help=about))

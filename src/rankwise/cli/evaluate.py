@@ -10,6 +10,11 @@ import numpy as np
 from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
+from rankwise.cli.verdicts import verdict_lines
+from rankwise.io.plain_text import plain
+
+if TYPE_CHECKING:
+    from rankwise.workflow.judging import Judgement
 
 if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
@@ -31,7 +36,7 @@ FLATTERED = (
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
 @run_options
-@applies_model(required=False)
+@applies_model(required=False, judges=True)
 def evaluate(
     task: ModelAndData | None,
     runs: RunOptions,
@@ -50,6 +55,7 @@ def evaluate(
       rankwise evaluate model.rw test.csv --per-query
       rankwise evaluate model.rw test.csv --relevant 3 --json
       rankwise evaluate model.rw test.csv --scoring ndcg@5,ndcg@20,err@5
+      rankwise evaluate model.rw test.csv --baseline bm25
       rankwise evaluate model.rw items.csv --preferences votes.csv --a left --b right --winner won
       rankwise evaluate model.rw patients.csv --time days --event died
       rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
@@ -59,7 +65,9 @@ def evaluate(
     (DeLong, jackknife). With --preferences the share of statements in the right order is judged,
     with intervals over pairs of items, or over judges (--judge). Censored outcomes (--time and
     --event) are judged by Harrell's and Uno's concordance; higher scores mean longer survival. Do
-    not use the training data as DATA: on them the model looks better than it is.
+    not use the training data as DATA: on them the model looks better than it is. --baseline says
+    whether the model is better than an existing ranking, by how much, how sure that is, and on
+    which queries it is worse; a column that was named in training is known.
     """
     if runs.paths or runs.qrels:
         if task is not None:
@@ -68,8 +76,10 @@ def evaluate(
         return
     if task is None:
         raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
+    from rankwise.evaluation import BaselineVerdict
     from rankwise.supervision.censored import Censored
     from rankwise.workflow.judging import MEASURED, judge
+    from rankwise.workflow.verdict import against_baseline
 
     if task.files.preferences:
         _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
@@ -86,26 +96,40 @@ def evaluate(
             raise Mistake("the model has several outputs, but evaluate judges only one.")
         names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
         judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
+        model = task.model.training["recipe"]["learner"]
         flattered = task.model.was_trained_on(items)
+        if flattered:
+            found = BaselineVerdict.from_record(task.model.training.get("baseline"))
+        else:
+            found = against_baseline(model, scores, items, scoring and names[0], relevant)
     if flattered:
         say(f"Note: {FLATTERED}")
     if as_json:
         record = {**judgement.record(), "on_training_data": flattered}
+        if found is not None:
+            record["baseline"] = found.record()
         if per_query:
             record["per_query"] = judgement.query_records()
         say_json(record)
         return
-    _print_measures(judgement, per_query)
+    _print_measures(judgement, verdict_lines(found), per_query)
 
 
-def _print_measures(judgement: Judgement, per_query: bool) -> None:
+def _print_measures(judgement: Judgement, lines: list[str], per_query: bool) -> None:
     console = stdout()
     shown = table("measure", "value", "95% interval", right=(1,))
     for measure in judgement.measures:
         shown.add_row(measure.name, *measure.cells())
     console.print(shown)
-    if not per_query:
-        return
+    for line in lines:
+        console.print(plain(line), soft_wrap=True)
+    if per_query:
+        _print_queries(judgement)
+
+
+def _print_queries(judgement: Judgement) -> None:
+    """Every query with its measures, worst first."""
+    console = stdout()
     console.print()
     titles = [measure.name for measure in judgement.measures]
     shown = table("query", "items", *titles, right=tuple(range(1, 2 + len(titles))))

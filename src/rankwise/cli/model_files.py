@@ -35,17 +35,20 @@ def write_model(model: TrainedModel, path: str) -> None:
         sys.stdout.buffer.flush()
 
 
-def applies_model(query: str = COLUMNS["query"].option, required: bool = True) -> Callable:
+def applies_model(
+    query: str = COLUMNS["query"].option, *, required: bool = True, judges: bool = False
+) -> Callable:
     """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
 
     The command receives them as its first argument, a ModelAndData, or None if they are not
-    required and neither is given.
+    required and neither is given. A command that `judges` the model also compares it with an
+    existing ranking, --baseline.
     """
 
     def decorate(command: Callable) -> Callable:
         @click.argument("model", required=required)
         @click.argument("data", required=required)
-        @data_options(query)
+        @data_options(query, baseline=judges, trains=False)
         @wraps(command)
         def bundled(model: str | None, data: str | None, files: DataOptions, **options: Any) -> Any:
             if model is None:
@@ -121,6 +124,11 @@ class ModelAndData:
         n, expected = items.X.shape[1], getattr(model.ranker, "n_features_in_", items.X.shape[1])
         if n != expected:
             raise Mistake(f"{items.source} has {n} features, the model was trained on {expected}.")
+        if model.needs_queries and items.qid is None:
+            raise Mistake(
+                f"{items.source} has no column of queries, but the model scales features within "
+                "each query: give --query COLUMN."
+            )
         fills_missing = model.scaler is not None and model.scaler.missing == "median"
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
             items.refuse_missing("Train with --missing median, or --learner rank-boost.")

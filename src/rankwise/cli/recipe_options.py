@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import reduce
 from typing import Any
 
 import click
 
 from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, Recipe
+from rankwise.workflow.recipe_choice import recipes_of
 
 
 class NumberOrWord(click.ParamType):
@@ -31,6 +32,26 @@ class NumberOrWord(click.ParamType):
         return numbers if len(numbers) > 1 else numbers[0]
 
 
+class Names(click.ParamType):
+    """One of the names, "auto", or several names with commas."""
+
+    name = "name"
+
+    def __init__(self, names: Iterable[str]):
+        self.names = tuple(names)
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        chosen = tuple(dict.fromkeys(value.split(",")))
+        for name in chosen:
+            if name not in self.names and chosen != ("auto",):
+                listed = ", ".join(map(repr, ("auto", *self.names)))
+                self.fail(f"{name!r} is not one of {listed}.", param, ctx)
+        return chosen[0] if len(chosen) == 1 else chosen
+
+    def get_metavar(self, *args: Any, **kwargs: Any) -> str:
+        return f"[auto|{'|'.join(self.names)}]"
+
+
 def stacked(*options: Callable) -> Callable:
     """One decorator for several options; the help lists them in this order."""
     return lambda command: reduce(lambda f, option: option(f), reversed(options), command)
@@ -43,7 +64,7 @@ def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Call
     return click.option(name, type=kind, default=field.default, help=help)
 
 
-NUMBER, COUNT = NumberOrWord("auto"), NumberOrWord("auto", kind=int)
+COUNT = NumberOrWord("auto", kind=int)
 NUMBERS = NumberOrWord("auto", several=True)
 BASIS = NumberOrWord("auto", "all", kind=int)
 HOLD_OUT = NumberOrWord(
@@ -64,9 +85,15 @@ recipe_options = stacked(
         " of rank-svm), or a query counts by its number of items (size).",
         *QUERY_WEIGHTS,
     ),
-    recipe_option("--kernel", "Kernel.", *KERNELS),
     recipe_option(
-        "--gamma", "Kernel width; auto: median heuristic for rbf and laplacian.", type=NUMBER
+        "--kernel",
+        "Kernel; the best of several with commas, auto: linear or rbf.",
+        type=Names(KERNELS),
+    ),
+    recipe_option(
+        "--gamma",
+        "Kernel width; auto: median heuristic for rbf and laplacian; the best of 0.01,0.1,1.",
+        type=NUMBERS,
     ),
     recipe_option("--degree", "Degree of the poly kernel.", type=float),
     recipe_option("--coef0", "Constant of poly and sigmoid.", type=float),
@@ -101,20 +128,24 @@ recipe_options = stacked(
 )
 
 
-def taken_recipe(options: dict[str, Any], learner: str, given: set[str]) -> Recipe:
-    """The recipe of the options, which are removed from `options`.
+def taken_recipes(
+    options: dict[str, Any], learners: tuple[str, ...], given: set[str]
+) -> list[Recipe]:
+    """The recipes to choose from, made of the options, which are removed from `options`.
 
-    It is a mistake if an option was `given` that means nothing to the learner.
+    With one learner it is a mistake if an option was `given` that means nothing to it; of several
+    learners, each uses the options that it knows.
     """
     fields = set(Recipe.__dataclass_fields__)
     values = {key: options.pop(key) for key in list(options) if key in fields}
     if values.get("basis") == "all":
         values["basis"] = None
-    if values.get("select") is not None and learner == "rank-rls":
-        learner = SELECTING
-    recipe = Recipe(learner=learner, **values)
-    recipe.refuse_unused(given)
-    return recipe
+    if values.get("select") is not None and learners == ("rank-rls",):
+        learners = (SELECTING,)
+    recipes = recipes_of(learners, values)
+    if len(learners) == 1:
+        recipes[0].refuse_unused(given)
+    return recipes
 
 
 def given_options(ctx: click.Context) -> set[str]:
@@ -140,6 +171,8 @@ def words_of_the_command(ctx: click.Context) -> list[str]:
     return [*command, *arguments, *options]
 
 
-def _exactly(value: float) -> str:
+def _exactly(value: float | str) -> str:
+    if isinstance(value, str):
+        return value
     short = f"{value:g}"
     return short if float(short) == value else repr(value)

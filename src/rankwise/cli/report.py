@@ -14,7 +14,7 @@ from rankwise.cli.recipe_options import words_of_the_command
 @click.option("--title", help="Heading of the page.")
 @click.option("--learning-curve", is_flag=True, help="Train on growing parts of DATA (slower).")
 @click.option("--relevant", type=float, help="MAP: items of this score and above are relevant.")
-@applies_model()
+@applies_model(judges=True)
 @click.pass_context
 def report(
     ctx: click.Context,
@@ -30,13 +30,15 @@ def report(
     Examples:
       rankwise report model.rw test.letor -o report.html
       rankwise report model.rw test.csv --learning-curve --title "Spring catalogue"
+      rankwise report model.rw test.csv --baseline bm25
       rankwise report model.rw patients.csv --time days --event died
 
-    The page shows how the model was trained, the cross-validation path with intervals, score
-    distributions or the ROC curve, the error of each query and the worst queries, the most
-    important features or items, and the commands that reproduce it. For censored outcomes it shows
-    survival curves by predicted tercile with the log-rank test, and the items at risk. It follows
-    the reader's choice of a light or dark display, and can be printed.
+    The page opens with one sentence: is the model better than chance, or, with --baseline, than an
+    existing ranking. It shows how the model was trained, the cross-validation path with intervals,
+    score distributions or the ROC curve, the error of each query and the worst queries, the most
+    important features or items, scores to check, and the commands that reproduce it. For censored
+    outcomes it shows survival curves by predicted tercile with the log-rank test, and the items at
+    risk. It follows the reader's choice of a light or dark display, and can be printed.
     """
     from rankwise.report import build_report
 

@@ -15,10 +15,17 @@ from rankwise.cli.recipe_options import (
     given_options,
     recipe_option,
     recipe_options,
-    taken_recipe,
+    taken_recipes,
     words_of_the_command,
 )
+from rankwise.cli.verdicts import (
+    judged_by_nesting,
+    note_dependent_rows,
+    outer_folds,
+    verdict_lines,
+)
 from rankwise.workflow.recipe import LEARNERS, Recipe
+from rankwise.workflow.recipe_choice import AUTO_LEARNERS
 
 if TYPE_CHECKING:
     from rankwise.workflow.trained_model import TrainedModel
@@ -41,10 +48,10 @@ def _learners_help() -> str:
 @click.option("-o", "--output", required=True, metavar="MODEL", help="Model file to write.")
 @click.option(
     "--learner",
-    type=click.Choice(list(LEARNERS)),
+    type=click.Choice([*LEARNERS, "auto"]),
     default="rank-rls",
     show_default=True,
-    help="The learner (see below).",
+    help="The learner (see below); auto: the best of rank-rls, rank-svm and rank-boost.",
 )
 @recipe_options
 @data_options()
@@ -60,6 +67,13 @@ def _learners_help() -> str:
     "--new",
     "conditional: what will be new when predicting; default: new conditions.",
     *("edges", "rows", "columns", "both"),
+)
+@click.option(
+    "--nested",
+    "folds",
+    type=click.IntRange(2),
+    metavar="FOLDS",
+    help="Also judge all choices on outer folds that they did not see; the price is said first.",
 )
 @click.option("--scheduler", metavar="ADDRESS", help="Train on this Dask cluster (docs/dask.md).")
 @click.option(
@@ -85,6 +99,7 @@ def train(
       rankwise train train.letor -o model.rw
       rankwise train patients.csv --target risk --kernel rbf --scale standard -o model.rw
       rankwise train clicks.csv --query session --learner rank-svm --scale query -o model.rw
+      rankwise train search.csv --query q --baseline bm25 --learner auto --nested 5 -o model.rw
       rankwise train items.csv --id name --preferences wins.csv -o model.rw
       rankwise train patients.csv --time days --event died --scale standard -o model.rw
       rankwise train ratings.csv --items films.csv -o model.rw
@@ -95,7 +110,9 @@ def train(
     column is --target (or called score, label, target, ...), queries are --query (or qid, query).
     An existing MODEL is replaced only when the new one is complete.
     """
-    recipe = taken_recipe(options, learner, given_options(ctx))
+    folds: int | None = options.pop("folds")
+    learners = AUTO_LEARNERS if learner == "auto" else (learner,)
+    recipes = taken_recipes(options, learners, given_options(ctx))
     check_writable(output)
     if output == "-" and sys.stdout.isatty():
         raise Mistake("a model cannot be shown on a terminal: give -o a file, or use a pipe.")
@@ -105,21 +122,27 @@ def train(
             raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
         if any(getattr(files, name) for name in FILES):
             raise Mistake("a cluster learns from DATA with scores: leave the other files out.")
+        if len(recipes) > 1 or folds is not None:
+            raise Mistake("a cluster trains one recipe: name one learner and kernel, no --nested.")
         where: Any = workers if scheduler is None else scheduler
         from rankwise.cli.cluster_training import train_on_cluster
 
-        model, found = train_on_cluster(where, data, recipe, files, quiet)
+        model, found = train_on_cluster(where, data, recipes[0], files, quiet)
     else:
         from rankwise.cli.data_files import training_data
-        from rankwise.workflow.training import train as train_model
+        from rankwise.workflow.training import train_best
 
         with working("reading"):
-            examples, found = training_data(data, recipe, files)
+            examples, found = training_data(data, recipes[0], files)
+        folds = outer_folds(folds, examples)
         if not quiet:
             say(f"{examples.source}: {examples.describe()}.")
-            hint_at_scaling(examples, recipe)
+            hint_at_scaling(examples, recipes[0])
+            note_dependent_rows(examples)
         with working(f"training {learner}", quiet):
-            model = train_model(recipe, examples)
+            model = train_best(recipes, examples)
+        if folds is not None:
+            _judge_by_nesting(model, recipes, examples, folds, quiet)
     model.record["reading"] = None if found is None else found.record()
     model.record["command"] = words_of_the_command(ctx)
     write_model(model, output)
@@ -127,6 +150,21 @@ def train(
         for line in summary(model).splitlines():
             say(line)
         say(f"Wrote {output}." if output != "-" else "Wrote the model to standard output.")
+
+
+def _judge_by_nesting(
+    model: TrainedModel, recipes: list[Recipe], items: Any, folds: int, quiet: bool
+) -> None:
+    """Add the nested estimate to the record; the model is kept if the user interrupts it."""
+    seconds, name = model.record["seconds"], model.record["recipe"]["learner"]
+    try:
+        nested = judged_by_nesting(name, recipes, items, folds, seconds, quiet)
+    except KeyboardInterrupt:
+        say("The nested estimate was interrupted: the model is written without it.")
+        return
+    model.record["nested"] = nested.record()
+    if nested.verdict is not None:
+        model.record["baseline"] = nested.verdict.record()
 
 
 def hint_at_scaling(data: Any, recipe: Recipe) -> None:
@@ -148,23 +186,29 @@ def hint_at_scaling(data: Any, recipe: Recipe) -> None:
 
 def summary(model: TrainedModel) -> str:
     """What was chosen and its held-out score, in one or two lines."""
+    from rankwise.evaluation import BaselineVerdict
+    from rankwise.workflow.nested_judging import beside
     from rankwise.workflow.search import SearchPath
 
     record = model.training
     path = SearchPath.from_record(record["path"])
+    verdict = verdict_lines(BaselineVerdict.from_record(record.get("baseline")))
+    nested = [beside(path, record["nested"])] if "nested" in record else []
     found = "".join(f", {name} {value:.4g}" for name, value in record["found"].items())
     name, seconds = f"{record['recipe']['learner']}{found}", f"{record['seconds']:.1f} s"
     if path is None:
-        return "\n".join([f"{name}: trained in {seconds}.", *_selected(model)])
+        return "\n".join([f"{name}: trained in {seconds}.", *_selected(model), *nested, *verdict])
     score, _ = path.at_chosen
-    lines = [
+    tried = record.get("tried", ())
+    lines = [f"Tried {one['recipe']}, {one['chosen']}: {one['score']:.4f}." for one in tried]
+    lines += [
         f"{name}: {path.parameter} {path.chosen:.6g} of {len(path.value)} candidates by "
         f"{path.by} in {seconds}.",
         f"{path.judged[0].upper() + path.judged[1:]}: {score:.4f}{path.spread}.",
     ]
     if path.needs_wider_grid:
         lines.append(f"Hint: {path.wider_grid_hint}")
-    return "\n".join([*lines, *_selected(model)])
+    return "\n".join([*lines, *_selected(model), *nested, *verdict])
 
 
 def _selected(model: TrainedModel) -> list[str]:

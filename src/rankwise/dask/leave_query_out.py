@@ -22,7 +22,7 @@ from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.threads import single_thread
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.space import Features, ItemMatrix
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import Supervision
 
 MOST_BYTES = 2e9
 """The sums of single partitions, which a tiny alpha needs, take no more than this."""
@@ -43,7 +43,7 @@ class PartitionHoldouts(QuadraticHoldouts):
     def __init__(
         self,
         matrix: Features,
-        supervision: ScoredItems,
+        supervision: Supervision,
         loss: PairLoss,
         spectrum: PrimalSpectrum,
         rest: Sums | None,
@@ -224,7 +224,7 @@ def _predictions(block: Block, number: int, shared: tuple, rest: Rest | None) ->
     if items is None:
         k = sum(len(columns) for columns, _ in holdouts.spectra)
         return np.empty((0,) if single else (0, k))
-    out = np.empty_like(items.supervision.Y)
+    out = np.empty((items.n_items, items.supervision.n_outputs))
     with single_thread():
         whole, parts = holdouts.plan.split(block, items)
         for W, part in zip(without_spread, parts):
@@ -256,7 +256,7 @@ def _scores(
 
 
 def _query_values(
-    supervision: ScoredItems, predictions: np.ndarray, scoring: Scoring
+    supervision: Supervision, predictions: np.ndarray, scoring: Scoring
 ) -> np.ndarray:
     """(a, queries, k) values of the measure, nan for queries with nothing to judge.
 

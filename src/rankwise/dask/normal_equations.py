@@ -16,6 +16,7 @@ from rankwise.losses.pair_losses import PairLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.nystrom_map import NystromMap
+from rankwise.supervision.censored import CensoredItems
 
 Sums = list[np.ndarray]
 """XᵀLX for each group of outputs that share it (`loss.equation_groups`), and last Xᵀb."""
@@ -71,9 +72,16 @@ def tally(block: Block, number: int, plan: Plan) -> tuple[list[Facts], list[Tall
     """The facts of a partition, and a tally of the items of each spread query."""
     items = check_block(block, number)
     _, parts = plan.split(block, items)
+    for part in parts:
+        if part is not None and isinstance(part.supervision, CensoredItems):
+            raise ValueError(
+                "censored outcomes of one stratum must lie in one partition, because their pairs "
+                "follow the order of the times: give strata as qid and use partition_by_query, or "
+                "bring all items into one partition, for example with rechunk(-1)."
+            )
     keeps_ties = plan.loss.outputs_always_share
     tallies = [
-        None if part is None else Tally.of(plan.features(part.X), part.supervision, keeps_ties)
+        None if part is None else Tally.of(plan.features(part.X), part.scores, keeps_ties)
         for part in parts
     ]
     return [Facts.of(block, items, number)], tallies
@@ -86,7 +94,7 @@ def equations(block: Block, number: int, plan: Plan, spread: Sequence[SpreadQuer
     facts = [Facts.of(block, items, number)]
     whole, parts = plan.split(block, items)
     spread_sums = [
-        None if part is None else query.sums(plan.features(part.X), part.supervision)
+        None if part is None else query.sums(plan.features(part.X), part.scores)
         for query, part in zip(spread, parts)
     ]
     if whole is None:

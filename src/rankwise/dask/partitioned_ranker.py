@@ -174,7 +174,8 @@ def _scored(
     facts = [Facts.of(block, items, number)]
     if items is None:
         return facts, []
-    return facts, [(items.supervision.Y, _outputs_of(model, block, items))]
+    truth = np.column_stack([np.asarray(y) for y in items.supervision.truths()])
+    return facts, [(truth, _outputs_of(model, block, items))]
 
 
 def _outputs_of(model: Ranker, block: Block, items: Items) -> np.ndarray:

@@ -18,6 +18,7 @@ from scipy import sparse
 from sklearn.utils.validation import check_array
 
 from rankwise.numerics.arrays import Matrix
+from rankwise.supervision.censored import CensoredItems, read_censored
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import (
@@ -55,7 +56,7 @@ class Items:
     """The same rows, checked, or some of them."""
 
     X: Matrix
-    supervision: ScoredItems
+    supervision: ScoredItems | CensoredItems
     single: bool
     """Whether y has no axis of outputs."""
     rows: np.ndarray
@@ -64,6 +65,12 @@ class Items:
     @property
     def n_items(self) -> int:
         return len(self.rows)
+
+    @property
+    def scores(self) -> ScoredItems:
+        """The supervision, which must be scores."""
+        assert isinstance(self.supervision, ScoredItems)
+        return self.supervision
 
     def take(self, rows: np.ndarray) -> Items:
         return Items(self.X[rows], self.supervision.take(rows), self.single, self.rows[rows])
@@ -209,13 +216,18 @@ def check_block(block: Block, number: int, dtype: Any = np.float64) -> Items | N
         if not m:
             _refuse_more_rows(block)
             return None
-        X, Y = check_rows(block.X, dtype), check_scores(block.y, m)
+        X = check_rows(block.X, dtype)
         weight: Any = np.ones(m) if block.weight is None else np.zeros(m)
         if block.weight is not None and np.any(block.weight):
             # check_weights refuses zeros alone, which one partition of many may hold.
             weight = check_weights(block.weight, m)
             refuse_extreme_weights(weight)
-        queries = Queries.from_labels(block.qid, m)
+        queries, outcome = Queries.from_labels(block.qid, m), read_censored(block.y)
+        if outcome is not None:
+            if len(outcome) != m:
+                raise ValueError(f"X and y must have as many rows: X has {m}, y {len(outcome)}.")
+            return Items(X, CensoredItems(outcome, queries, weight), True, np.arange(m))
+        Y = check_scores(block.y, m)
         supervision = ScoredItems(Y.reshape(m, -1), queries, weight)
         return Items(X, supervision, Y.ndim == 1, np.arange(m))
     except ValueError as error:

@@ -28,7 +28,9 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
     A query must lie within one partition, and the fit checks that (`partition_by_query` arranges
     it). Without qid, with a single query, or for the queries that `spread` names, sums over all
     partitions replace the sums by query. They are exact too, and take two passes. Kernels need
-    basis=, whose rows are sent to every worker; that takes two passes more.
+    basis=, whose rows are sent to every worker; that takes two passes more. y may hold censored
+    outcomes, as a structured Dask array or a list of Censored partitions; each stratum must then
+    lie within one partition.
 
     The attributes are those of rankwise.RankRLS. Rows are numbered through the partitions, so that
     `basis` and `random_state` choose the items that they would choose locally.

@@ -35,6 +35,8 @@ TOO_LARGE = (
 class RankSVM(PartitionedRanker, LocalRankSVM):
     """rankwise.RankSVM fitted on Dask arrays, frames or lists of delayed partitions.
 
+    y may hold censored outcomes: a structured Dask array, or a list of Censored partitions.
+
     The objective, the arguments, the solvers and the certificate are the same. The client runs the
     bundle or Newton method in n variables. Every evaluation of the risk, and every product with its
     Hessian, is one round trip: w goes out, and one vector of n + 1 numbers comes back from each
@@ -145,7 +147,9 @@ class Prepared:
             except NoPreference:
                 risks.append(None)
         size = phi.data.nbytes + phi.indices.nbytes if sparse.issparse(phi) else phi.nbytes
-        return cls(facts, Products(phi), risks, size + 60 * items.supervision.Y.size)
+        return cls(
+            facts, Products(phi), risks, size + 60 * items.n_items * items.supervision.n_outputs
+        )
 
     @property
     def shares(self) -> list[float]:

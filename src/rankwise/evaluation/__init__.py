@@ -1,7 +1,8 @@
 """Estimates of the performance on unseen data, with their uncertainty."""
 
+from rankwise.evaluation.agreement import JudgeAgreement, judge_agreement
 from rankwise.evaluation.auc import cross_val_auc
-from rankwise.evaluation.baseline_verdict import Verdict
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
 from rankwise.evaluation.comparison import Comparison, Difference, compare
 from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
 from rankwise.evaluation.feature_selection import (
@@ -12,6 +13,7 @@ from rankwise.evaluation.feature_selection import (
     stability_of,
 )
 from rankwise.evaluation.intervals import confidence_interval
+from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,
     leave_pair_out_interval,
@@ -23,24 +25,30 @@ from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.reliability import Reliability, reliability_curve
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
+from rankwise.evaluation.transitivity import TransitivityTest, transitivity_test
 
 __all__ = [
+    "BaselineVerdict",
     "Comparison",
     "Curve",
     "Difference",
+    "JudgeAgreement",
     "NestedScore",
     "Reliability",
     "RunComparison",
     "RunDifference",
     "SelectionCurve",
     "Stability",
+    "Suspects",
     "Tournament",
+    "TransitivityTest",
     "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
     "cross_val_auc",
     "dynamic_auc_intervals",
+    "judge_agreement",
     "learning_curve",
     "leave_pair_out_interval",
     "lpo_roc",
@@ -51,6 +59,8 @@ __all__ = [
     "selection_curve",
     "selection_stability",
     "stability_of",
+    "suspects",
     "tournament",
+    "transitivity_test",
     "uno_interval",
 ]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from rankwise.metrics.scorers import Scorer
 from rankwise.model_selection.choosing import EQUAL
 
 if TYPE_CHECKING:
@@ -25,13 +26,15 @@ class WorseQuery(NamedTuple):
 
 
 @dataclass
-class Verdict:
+class BaselineVerdict:
     """Whether `model` is better than `baseline`: the `difference` of their scores, its 95% interval
     from `low` to `high`, its p-value, and the queries on which it is not.
 
     `p_value` is that of this one comparison. `better` is "yes", "no" (the baseline is better) or
     "unproved". Of the judged `queries` the model is better on `wins`, equal on `ties` and worse on
     those in `worse`, the largest loss first; without queries all of them are empty.
+    `baseline_is_reversed` says that the baseline orders clearly worse than chance, as a column does
+    whose smaller values are better.
     """
 
     model: str
@@ -46,6 +49,7 @@ class Verdict:
     wins: int = 0
     ties: int = 0
     worse: list[WorseQuery] = field(default_factory=list)
+    baseline_is_reversed: bool = False
 
     @property
     def better(self) -> str:
@@ -70,13 +74,23 @@ class Verdict:
             "unproved": f"It is not shown that {self.model} is better than {self.baseline}",
         }[self.better]
         on = f"; it is worse on {len(self.worse)} of {self.queries} queries" if self.queries else ""
+        if self.better == "unproved" and (self.low > 0 or self.high < 0):
+            on += "; the better of the two is not shown to be above chance"
         return f"{opening}: {figures}{on}."
 
     def record(self) -> dict[str, Any]:
         """The verdict as plain values."""
         plain = {
             name: getattr(self, name)
-            for name in ("model", "baseline", "measure", "better", "wins", "ties")
+            for name in (
+                "model",
+                "baseline",
+                "measure",
+                "better",
+                "wins",
+                "ties",
+                "baseline_is_reversed",
+            )
         }
         numbers = ("model_score", "baseline_score", "difference", "low", "high", "p_value")
         plain |= {name: float(getattr(self, name)) for name in numbers}
@@ -87,7 +101,7 @@ class Verdict:
         return plain | {"sentence": str(self)}
 
     @classmethod
-    def from_record(cls, record: dict[str, Any] | None) -> Verdict | None:
+    def from_record(cls, record: dict[str, Any] | None) -> BaselineVerdict | None:
         if not record:
             return None
         values = {name: record[name] for name in cls.__dataclass_fields__ if name in record}
@@ -95,7 +109,7 @@ class Verdict:
         return cls(**values)
 
 
-def verdict_of(comparison: Comparison, baseline: str | None, model: str | None) -> Verdict:
+def verdict_of(comparison: Comparison, baseline: str | None, model: str | None) -> BaselineVerdict:
     """The verdict about two of the compared models; see Comparison.against."""
     names = comparison.names
     if baseline is None:
@@ -118,7 +132,7 @@ def verdict_of(comparison: Comparison, baseline: str | None, model: str | None) 
     low, high = sorted((sign * found.low, sign * found.high))
     of_model, of_baseline = (float(comparison.score[names.index(n)]) for n in (model, baseline))
     wins, ties, worse = _by_query(comparison, model, baseline)
-    return Verdict(
+    return BaselineVerdict(
         model=model,
         baseline=baseline,
         measure=comparison.measure,
@@ -131,7 +145,17 @@ def verdict_of(comparison: Comparison, baseline: str | None, model: str | None) 
         wins=wins,
         ties=ties,
         worse=worse,
+        baseline_is_reversed=_is_reversed(comparison, baseline),
     )
+
+
+def _is_reversed(comparison: Comparison, baseline: str) -> bool:
+    """Whether the baseline orders fewer than half of the pairs right, by two standard errors."""
+    if comparison.measure not in (Scorer("concordance").title, Scorer("auc").title):
+        return False
+    number = comparison.names.index(baseline)
+    error = comparison.score_se[number]
+    return bool(comparison.score[number] + 2 * (error if np.isfinite(error) else 0.0) < 0.5)
 
 
 def _by_query(

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
-from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
 from rankwise.evaluation.estimators import ExistingRanking, has_closed_form
@@ -32,7 +31,7 @@ Model: TypeAlias = BaseEstimator | ExistingRanking
 class ComparedData(NamedTuple):
     """Items, their scores, their queries, and the groups that always leave together."""
 
-    X: ArrayLike
+    X: Any
     y: np.ndarray
     queries: Queries
     groups: Queries | None
@@ -119,6 +118,22 @@ def held_out_estimates(
         for name, model in models.items()
     ]
     return _judged_estimates(judged, trained, data, scoring, str(folds))
+
+
+def out_of_fold_estimates(
+    rankings: list[ExistingRanking], data: ComparedData, by_query: bool, scoring: Scoring
+) -> HeldOutEstimates:
+    """The first ranking was made by models trained without what they scored; the others exist.
+
+    The queries of `data` are the units. If they are folds, they are not what is averaged over, for
+    a measure of pairs: all pairs within folds count alike.
+    """
+    judged = [_of_all_items(one, data) for one in rankings]
+    trained = [number == 0 for number in range(len(rankings))]
+    if by_query:
+        return _judged_estimates(judged, trained, data, scoring, "outer folds")
+    whole = data._replace(queries=Queries.from_labels(None, len(data.y)))
+    return _judged_estimates(judged, trained, whole, scoring, "outer folds")
 
 
 def _judged_estimates(

@@ -12,12 +12,14 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
 
-from rankwise.evaluation.baseline_verdict import Verdict, verdict_of
+from rankwise.evaluation.baseline_verdict import BaselineVerdict, verdict_of
 from rankwise.evaluation.compared_estimates import (
     ComparedData,
     Estimate,
+    HeldOutEstimates,
     Model,
     held_out_estimates,
+    out_of_fold_estimates,
 )
 from rankwise.evaluation.estimators import (
     ExistingRanking,
@@ -31,7 +33,7 @@ from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.statement_estimates import statement_estimates
-from rankwise.metrics.scorers import Scoring, read_scoring
+from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
 from rankwise.supervision.preferences import Preferences
 
@@ -77,7 +79,7 @@ class Comparison:
     queries: np.ndarray | None = None
     baselines: tuple[str, ...] = ()
 
-    def against(self, baseline: str | None = None, model: str | None = None) -> Verdict:
+    def against(self, baseline: str | None = None, model: str | None = None) -> BaselineVerdict:
         """Is the model better than the baseline: by how much, how certain, on which queries not.
 
         By default the baseline is the only one that was given as scores, and the model the best of
@@ -107,7 +109,7 @@ class Comparison:
 
 def compare(
     models: Models,
-    X: ArrayLike,
+    X: ArrayLike | None,
     y: ArrayLike | None = None,
     qid: ArrayLike | None = None,
     *,
@@ -157,33 +159,66 @@ def compare(
         statements = Statements.checked(X, y, qid, preferences, groups, scoring)
         return _of_statements(named, statements, cv, random_state)
     y, queries = checked_scores(y, qid)
-    together = group_labels(groups, len(y))
-    data = ComparedData(X, y, queries, together)
-    measure = read_scoring(scoring)
+    data = ComparedData(X, y, queries, group_labels(groups, len(y)))
     held_out = held_out_estimates(named, data, cv, random_state, scoring)
+    estimates = dict(zip(named, held_out.estimates))
+    chance = _BetterThanChance(named, data, cv, random_state, estimates)
+    return _compared(held_out, estimates, data, read_scoring(scoring), chance)
+
+
+def compare_out_of_fold(
+    model: tuple[str, np.ndarray],
+    baseline: tuple[str, ArrayLike],
+    y: ArrayLike,
+    units: ArrayLike,
+    *,
+    by_query: bool = True,
+    groups: ArrayLike | None = None,
+    scoring: Scoring = None,
+) -> Comparison:
+    """Scores that models gave to items of folds they had not seen, against an existing ranking.
+
+    `model` and `baseline` are a name with scores (m,). `units` are the queries, or, if there are
+    none (by_query=False), the folds: scores of different folds are not compared with each other.
+    """
+    y, queries = checked_scores(y, units)
+    data = ComparedData(None, y, queries, group_labels(groups, len(y)))
+    rankings = {name: ExistingRanking(name, scores) for name, scores in (model, baseline)}
+    held_out = out_of_fold_estimates(list(rankings.values()), data, by_query, scoring)
+    estimates = dict(zip(rankings, held_out.estimates))
+    chance = _BetterThanChance(dict(rankings), data, "auto", None, estimates)
+    return _compared(held_out, estimates, data, read_scoring(scoring), chance)
+
+
+def _compared(
+    held_out: HeldOutEstimates,
+    estimates: dict[str, Estimate],
+    data: ComparedData,
+    measure: Scorer | OwnMeasure,
+    chance: _BetterThanChance,
+) -> Comparison:
+    """All models, best first, with tests of all differences."""
     by_query, how, n_units = held_out.by_query, held_out.how, None
-    if together is not None:
-        n_units = len(together)
+    if data.groups is not None:
+        n_units = len(data.groups)
     if by_query is not None or not measure.judges_pairs:
         n_units = len(held_out.estimates[0].influence)
         kind = "folds" if by_query is None else "queries"
-        warn_of_few(n_units, kind)
+        warn_of_few(n_units, kind, stacklevel=4)
         how += f", {n_units if by_query is None else len(by_query)} {kind} paired"
     order = np.argsort([-one.score for one in held_out.estimates], kind="stable")
-    names = [list(named)[i] for i in order]
-    estimates = dict(zip(names, (held_out.estimates[i] for i in order)))
-    chance = _BetterThanChance(named, data, cv, random_state, estimates).p_value
-    differences = _tested(estimates, n_units, chance, measure.range[1] - measure.range[0])
+    names = [list(estimates)[i] for i in order]
+    ordered = {name: estimates[name] for name in names}
     return Comparison(
         names,
-        np.array([one.score for one in estimates.values()]),
-        np.array([one.error for one in estimates.values()]),
+        np.array([one.score for one in ordered.values()]),
+        np.array([one.error for one in ordered.values()]),
         None if by_query is None else by_query[:, order],
-        differences,
+        _tested(ordered, n_units, chance.p_value, measure.range[1] - measure.range[0]),
         how,
         measure.title,
         held_out.queries,
-        tuple(name for name in names if not estimates[name].trained),
+        tuple(name for name in names if not ordered[name].trained),
     )
 
 

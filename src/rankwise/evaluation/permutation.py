@@ -9,7 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
-from sklearn.utils import check_random_state
+from sklearn.utils import check_random_state, get_tags
 
 from rankwise.evaluation.estimators import check_estimator
 from rankwise.evaluation.held_out_statements import (
@@ -32,6 +32,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
+from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
 from rankwise.model_selection.preference_folds import score_preferences
 from rankwise.model_selection.scoring import score_grid
@@ -175,6 +176,8 @@ def _closed_form(
     if basis is not None:
         model.set_params(basis=choose_basis(basis, len(y), seed))
     qid = queries.codes if len(queries) > 1 else None
+    if qid is None and groups is None and not get_tags(est).input_tags.pairwise:
+        warn_of_dependent_rows(X, y, stacklevel=4)
     matrices = model.hold_outs(X, y, qid=qid).pair_matrices()
     folds = whole_query_folds(cv, y, queries, seed, matrices, groups)
 

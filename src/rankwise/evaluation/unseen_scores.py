@@ -7,8 +7,8 @@ from abc import ABC, abstractmethod
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.utils import get_tags
 from sklearn.utils.validation import _num_samples
 
 from rankwise.evaluation.estimators import (
@@ -23,13 +23,11 @@ from rankwise.evaluation.estimators import (
 from rankwise.exceptions import EstimateWarning
 from rankwise.holdout.protocol import HeldOut
 from rankwise.metrics.ties import TieRule
+from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
 
 PAIRS_AT_ONCE = 2_000_000
-MANY_REPEATED, CONTINUOUS = 0.1, 10
-"""Repeated rows are pointed out if they are this share of all rows, and if a feature has more
-distinct values than that: rows of a few binary features repeat by chance."""
 
 
 class UnseenScores(ABC):
@@ -52,8 +50,8 @@ class UnseenScores(ABC):
         self.n_items = len(y)
         self.trained = self.untaught = 0
         self.ties = TieRule.for_items(self.X, self._prepare(), gives_probabilities(est))
-        if queries is None and groups is None:
-            _warn_of_repeated_rows(self.X, self.ties.twins)
+        if queries is None and groups is None and not get_tags(est).input_tags.pairwise:
+            warn_of_dependent_rows(self.X, y, stacklevel=4)
 
     @abstractmethod
     def _prepare(self) -> np.ndarray:
@@ -130,26 +128,6 @@ class UnseenScores(ABC):
     def _hold_outs(self, y: np.ndarray) -> HeldOut:
         qid = None if self.queries is None else self.queries.codes
         return self.estimator.hold_outs(self.X, np.asarray(y, dtype=float), qid=qid)
-
-
-def _warn_of_repeated_rows(X: ArrayLike, twins: np.ndarray | None) -> None:
-    """Warn if rows of X occur again although their features look continuous."""
-    if twins is None or sparse.issparse(X):
-        return
-    sizes = np.bincount(twins)
-    repeated = int(sizes[sizes > 1].sum())
-    array = np.asarray(X)
-    if repeated < MANY_REPEATED * len(twins) or array.shape[1] < 2:
-        return
-    distinct = max(len(np.unique(column)) for column in array.T)
-    if distinct > CONTINUOUS:
-        warnings.warn(
-            f"{repeated} of {len(twins)} rows of X occur more than once. If they are samples of "
-            "the same thing, models have seen it in training and the estimate is too good: name "
-            "what belongs together by groups=.",
-            EstimateWarning,
-            stacklevel=5,
-        )
 
 
 class ClosedFormScores(UnseenScores):

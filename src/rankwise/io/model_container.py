@@ -1,8 +1,9 @@
 """Model files are safetensors files whose only metadata entry, "rankwise", is a JSON text.
 
-    {"format": 1, "checksum": "<64 hex digits>", "versions": {...}, "model": {...}}
+    {"format": 2, "checksum": "<64 hex digits>", "versions": {...}, "probe": ..., "model": {...}}
 
-The checksum is the SHA-256 of the whole file with its own 64 digits replaced by zeros.
+Files of format 1 have no probe (`model_probe`). The checksum is the SHA-256 of the whole file with
+its own 64 digits replaced by zeros.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ import safetensors.numpy
 
 from rankwise.exceptions import ReadError
 
-FORMAT = 1
+FORMAT, READABLE = 2, (1, 2)
 PACKAGES = ("rankwise", "numpy", "scipy", "scikit-learn")
 LARGEST_HEADER = 100_000_000
 """Bytes of JSON, as in the safetensors library."""
@@ -34,17 +35,23 @@ STORABLE = {np.dtype(code).newbyteorder("=") for code in DTYPES.values()}
 class Contents:
     """The contents of a model file: the tree of the model, and the arrays that the tree names."""
 
+    format: int
     model: object
     tensors: dict[str, np.ndarray]
     versions: dict
+    probe: object
 
 
-def pack(model: object, tensors: dict[str, np.ndarray]) -> list[bytes | memoryview]:
+def pack(
+    model: object, tensors: dict[str, np.ndarray], probe: object = None
+) -> list[bytes | memoryview]:
     """The bytes of the file, in two blocks."""
     versions = {name: importlib.metadata.version(name) for name in PACKAGES}
     versions["python"] = platform.python_version()
     about = {"format": FORMAT, "checksum": NO_CHECKSUM.decode(), "versions": versions}
-    text = json.dumps({**about, "model": model}, allow_nan=False, separators=(",", ":"))
+    text = json.dumps(
+        {**about, "probe": probe, "model": model}, allow_nan=False, separators=(",", ":")
+    )
     contiguous = {name: np.asarray(array, order="C") for name, array in tensors.items()}
     data = safetensors.numpy.save(contiguous, {"rankwise": text})
     size = int.from_bytes(data[:8], "little")
@@ -72,9 +79,9 @@ def unpack(data: bytes, name: str) -> Contents:
     about = _json(metadata["rankwise"].encode("utf-8", "surrogatepass"), name)
     if not isinstance(about, dict) or not isinstance(about.get("format"), int):
         raise ReadError("the header has no format number.", name)
-    if about["format"] != FORMAT:
+    if about["format"] not in READABLE:
         raise ReadError(
-            f"this version of rankwise reads format {FORMAT}, not format {about['format']}: "
+            f"this version of rankwise reads formats 1 to {FORMAT}, not format {about['format']}: "
             "install a newer version.",
             name,
         )
@@ -90,7 +97,8 @@ def unpack(data: bytes, name: str) -> Contents:
         values = np.frombuffer(tensor["data"], dtype=DTYPES[tensor["dtype"]])
         tensors[key] = values.reshape(tensor["shape"])
     versions = about.get("versions")
-    return Contents(about.get("model"), tensors, versions if isinstance(versions, dict) else {})
+    versions = versions if isinstance(versions, dict) else {}
+    return Contents(about["format"], about.get("model"), tensors, versions, about.get("probe"))
 
 
 def _header_size(data: bytes, name: str) -> int:

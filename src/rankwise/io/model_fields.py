@@ -1,20 +1,17 @@
-"""What the fields of a model file must be, and whether a model that was read can predict.
+"""What the fields of a model file must be.
 
-A field is checked by its name when its object is built, then fields of a learner against each
-other, and at last the model scores one item of zeros: what passes can predict.
+A field is checked when its object is built: `FIELDS` says what a fitted attribute of a name is, and
+the schema of each class (`model_schemas`) which of them it has. Then the fields of a learner are
+checked against each other.
 """
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from numbers import Integral, Real
 from typing import Any, NamedTuple
 
 import numpy as np
-
-MOST_FEATURES = 10_000_000
-"""A trial item is not made for more features than this."""
 
 
 class Field(NamedTuple):
@@ -78,58 +75,100 @@ def _is_text_array(value: Any) -> bool:
     return all(isinstance(name, str) for name in value.tolist())
 
 
+def _is_names(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return len(value) == 2 and all(one is None or _is_text_array(one) for one in value)
+    return _is_text_array(value)
+
+
 def _is_record(value: Any) -> bool:
     names = getattr(getattr(value, "dtype", None), "names", None)
     return value.ndim == 1 and names == ("feature", "threshold", "missing") if names else False
 
 
-def _instance(cls: type | tuple[type, ...], words: str) -> Field:
+def instances(cls: type | tuple[type, ...], words: str) -> Field:
     return Field(lambda value: isinstance(value, cls), words)
 
 
-def _named(*names: str) -> Field:
+def object_named(*names: str) -> Field:
     """An object of one of these classes, which a file builds by their names only."""
     words = " or ".join(names)
     return Field(lambda value: type(value).__name__ in names, f"an object {words}")
 
 
+def numeric(dimensions: int) -> Field:
+    """An array of numbers that may be nan or infinite, as scikit-learn keeps them."""
+
+    def is_right(value: Any) -> bool:
+        return (
+            isinstance(value, np.ndarray)
+            and value.dtype.kind in "biuf"
+            and (value.ndim == dimensions)
+        )
+
+    return Field(is_right, f"an array of numbers with {dimensions} dimensions")
+
+
+def lists_of(field: Field) -> Field:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, list) and all(map(field.is_right, value))
+
+    return Field(is_right, f"a list, each entry {field.expected}")
+
+
+def _is_number_or_numbers(value: Any) -> bool:
+    if isinstance(value, np.ndarray):
+        return value.dtype.kind in "iuf"
+    if isinstance(value, list | tuple):
+        return all(one is None or _is_number(one) for one in value)
+    return value is None or _is_number(value)
+
+
+def _is_text_or_texts(value: Any) -> bool:
+    values = value if isinstance(value, tuple) else (value,)
+    return all(one is None or isinstance(one, str) for one in values)
+
+
 NONE = Field(lambda value: value is None, "none")
-TRUTH = _instance((bool, np.bool_), "true or false")
-TEXT = _instance(str, "text")
+TRUTH = instances((bool, np.bool_), "true or false")
+TEXT = instances(str, "text")
 COUNT = Field(_is_count, "an integer, not negative")
 NUMBER = Field(_is_number, "a number")
 MATRIX = Field(_is_matrix, "a matrix of finite floats")
-DICT, LIST, TUPLE = (_instance(cls, f"a {cls.__name__}") for cls in (dict, list, tuple))
+DICT, LIST, TUPLE = (instances(cls, f"a {cls.__name__}") for cls in (dict, list, tuple))
 VALUES = NUMBER | _floats(1)
-LABELS = _instance(np.ndarray, "an array")
+LABELS = instances(np.ndarray, "an array")
+INDEX_LIST = lists_of(COUNT)
+NUMBERS = Field(_is_number_or_numbers, "a number, several numbers or none")
+WORDS = Field(_is_text_or_texts, "text, a pair of texts or none")
 
 FIELDS: dict[str, Field] = {
     "n_features_in_": COUNT | Field(_is_two_counts, "two of them"),
-    "feature_names_in_": Field(_is_text_array, "an array of text"),
+    "feature_names_in_": Field(_is_names, "an array of text, or one for each of two domains"),
     "coef_": _floats(1, 2, 3),
     "dual_coef_": _floats(1, 2, 3),
     "basis_index_": _integers(1),
     "_X_basis": NONE | MATRIX,
     "_X": NONE | MATRIX,
-    "_supervision": NONE | _named("ScoredItems", "ComparedItems", "CensoredItems"),
+    "_supervision": NONE | object_named("ScoredItems", "ComparedItems", "CensoredItems"),
     "_basis": NONE | _integers(1),
     "_single_output": TRUTH,
     "_has_queries": TRUTH,
     "_accumulated": NONE | TUPLE,
     "_last": NONE | _floats(2),
-    "_moments": NONE | _named("CentredMoments"),
-    "_space": NONE | _named("ReducedSpace"),
+    "_moments": NONE | object_named("CentredMoments"),
+    "_space": NONE | object_named("ReducedSpace"),
     "_told": TUPLE,
     "_two_domains": TRUTH,
     "_has_relations": TRUTH,
-    "_rows": _named("Nodes"),
-    "_columns": _named("Nodes"),
-    "_map": _named("NystromMap"),
+    "_rows": object_named("Nodes"),
+    "_columns": object_named("Nodes"),
+    "_map": object_named("NystromMap"),
     "strengths_": _floats(1),
     "order_effect_": NUMBER,
     "tie_effect_": NUMBER,
     "components_": _integers(1, least=-1),
-    "_counts": NONE | _named("VoteCounts"),
+    "_counts": NONE | object_named("VoteCounts"),
     "_judged": NONE | MATRIX,
     "_items_checksum": NONE | COUNT,
     "_without_features": NONE | TRUTH,
@@ -155,7 +194,8 @@ FIELDS: dict[str, Field] = {
     "weights_": _floats(1),
     "n_skipped_conditions_": COUNT,
     "solver_": TEXT,
-    "best_estimator_": _named("ConditionalRanker"),
+    "best_estimator_": object_named("ConditionalRanker"),
+    "has_queries_": TRUTH,
     "centred_": TRUTH,
     "mean_": _floats(1),
     "deviation_": _floats(1),
@@ -163,18 +203,28 @@ FIELDS: dict[str, Field] = {
 }
 """Fields by name; a learner keeps a thing under the same name as the others do."""
 
+PARAMETERS: dict[str, Field] = {
+    **dict.fromkeys(("alpha", "alphas", "C", "Cs", "gamma", "degree", "coef0", "tol"), NUMBERS),
+    **dict.fromkeys(("epsilon", "learning_rate", "item_effect", "validation_fraction"), NUMBERS),
+    **dict.fromkeys(("kernel", "loss", "ties", "query_weight", "solver", "relation"), WORDS),
+    **dict.fromkeys(("objective", "condition", "scale", "missing", "combine"), WORDS),
+    **dict.fromkeys(("max_iter", "n_rounds"), NONE | COUNT),
+    **dict.fromkeys(("warm_start", "order_effect", "normalize", "alpha_per_target"), TRUTH),
+}
+"""Constructor arguments by name; others are checked by the learner when it is fitted."""
+
 PART_FIELDS: dict[tuple[str, str], Field] = {
     ("Queries", "codes"): _integers(1),
     ("Queries", "labels"): LABELS,
     ("ScoredItems", "Y"): _floats(2),
     ("ScoredItems", "weight"): _floats(1),
-    ("ScoredItems", "queries"): _named("Queries"),
-    ("ComparedItems", "preferences"): _named("Preferences"),
+    ("ScoredItems", "queries"): object_named("Queries"),
+    ("ComparedItems", "preferences"): object_named("Preferences"),
     ("ComparedItems", "weight"): _floats(1),
-    ("ComparedItems", "queries"): _named("Queries"),
-    ("CensoredItems", "outcome"): _named("Censored"),
+    ("ComparedItems", "queries"): object_named("Queries"),
+    ("CensoredItems", "outcome"): object_named("Censored"),
     ("CensoredItems", "weight"): _floats(1),
-    ("CensoredItems", "queries"): _named("Queries"),
+    ("CensoredItems", "queries"): object_named("Queries"),
     ("VoteCounts", "n_items"): COUNT,
     ("VoteCounts", "first"): _integers(1),
     ("VoteCounts", "second"): _integers(1),
@@ -182,7 +232,7 @@ PART_FIELDS: dict[tuple[str, str], Field] = {
     ("VoteCounts", "lost"): _floats(1),
     ("VoteCounts", "tied"): _floats(1),
     ("VoteCounts", "by_order"): TRUTH,
-    ("NystromMap", "kernel"): _named("Kernel"),
+    ("NystromMap", "kernel"): object_named("Kernel"),
     ("NystromMap", "basis_index"): _integers(1),
     ("NystromMap", "X_basis"): NONE | MATRIX,
     ("NystromMap", "embedding"): NONE | _floats(2),
@@ -193,7 +243,7 @@ PART_FIELDS: dict[tuple[str, str], Field] = {
     ("Nodes", "through_features"): TRUTH,
     ("CentredMoments", "n_items"): COUNT,
     ("CentredMoments", "gram"): _floats(2),
-    ("ReducedSpace", "map"): _named("NystromMap", "KernelMap"),
+    ("ReducedSpace", "map"): object_named("NystromMap", "KernelMap"),
 }
 
 
@@ -215,7 +265,9 @@ def check_together(owner: str, state: dict[str, Any]) -> None:
     n, names = state.get("n_features_in_"), state.get("feature_names_in_")
     w, a, basis = (state.get(name) for name in ("coef_", "dual_coef_", "basis_index_"))
     X_basis, X, told = (state.get(name) for name in ("_X_basis", "_X", "_supervision"))
-    if names is not None and len(names) != n:
+    if isinstance(names, tuple) != isinstance(n, tuple) and names is not None:
+        raise ValueError(f"{owner} has names of other domains than features")
+    if names is not None and not isinstance(names, tuple) and len(names) != n:
         raise ValueError(f"{owner} has {len(names)} names of {n} features")
     if "_rows" not in state and isinstance(n, Integral):
         if w is not None and (w.ndim > 2 or w.shape[-1] != n):
@@ -227,45 +279,19 @@ def check_together(owner: str, state: dict[str, Any]) -> None:
             raise ValueError(f"{owner}._X_basis has the shape {X_basis.shape}, not that of a basis")
         if X is not None and X.shape[1] != n:
             raise ValueError(f"{owner}._X has the shape {X.shape}, but there are {n} features")
+    if "_has_relations" in state:
+        coefficients = w if w is not None else a
+        if coefficients is not None and coefficients.ndim != 2 + state["_has_relations"]:
+            raise ValueError(
+                f"{owner} has coefficients of shape {coefficients.shape}, but "
+                f"_has_relations is {state['_has_relations']}"
+            )
     if X is not None and told is not None and told.queries.n_items != X.shape[0]:
         raise ValueError(f"{owner}._X has the shape {X.shape}, but other items are scored")
 
 
-def check_predicts(model: Any) -> None:
-    """A ValueError if the model cannot score an item of zeros."""
-    try:
-        with warnings.catch_warnings(), np.errstate(all="ignore"):
-            warnings.simplefilter("ignore")
-            _try(model)
-    except Exception as error:
-        reason = str(error) or type(error).__name__
-        raise ValueError(f"its {type(model).__name__} cannot predict: {reason}") from error
-
-
-def _try(model: Any) -> None:
-    part = getattr(model, "best_estimator_", model)
-    ranker = getattr(part, "ranker", part)  # of a trained model
-    if hasattr(ranker, "predict_edges"):
-        n = ranker.n_features_in_
-        rows, columns = n if isinstance(n, tuple) else (n, n)
-        _scored(ranker.predict, rows, columns)
-        return
-    if hasattr(part, "vectorizer_") or hasattr(part, "labels_"):
-        return  # takes graphs and sentences
-    if hasattr(ranker, "strengths_") and not hasattr(ranker, "n_features_in_"):
-        ranker.predict(None)
-        return
-    parts = [getattr(part, "scaler", None), ranker]
-    if hasattr(part, "steps"):
-        parts = [step for _, step in part.steps]
-    widths = [one.n_features_in_ for one in parts if hasattr(one, "n_features_in_")]
-    if not widths:
-        raise ValueError("it has no number of features")
-    _scored(part.predict if hasattr(part, "predict") else part.transform, widths[0])
-
-
-def _scored(score: Callable[..., Any], *widths: int) -> None:
-    if max(widths) <= MOST_FEATURES:
-        found = score(*(np.zeros((1, int(n))) for n in widths))
-        if len(found) != 1 or np.asarray(found).dtype.kind != "f":
-            raise ValueError("its scores are no numbers")
+def with_attributes(cls: Any, /, **state: Any) -> Any:
+    """An object of the class with these attributes; its constructor is not called."""
+    value = object.__new__(cls)
+    vars(value).update(state)
+    return value

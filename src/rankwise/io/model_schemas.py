@@ -4,8 +4,9 @@ A file names classes without their modules. The table below finds a class by its
 it when a model of that class is saved or loaded: this module itself imports no learner. No other
 class is ever built from a file, and nothing in a file is executed.
 
-To make a learner saveable, add one line to `_MODELS`. If the class of a part is replaced, add one
-line to `LEGACY`, and older files still load.
+To make a learner saveable, add an entry to `_MODELS` that names its fitted attributes; what they
+must be is declared in `model_fields`. If the class of a part is replaced, add one line to `LEGACY`,
+and older files still load. Classes of scikit-learn are in `sklearn_schemas`.
 """
 
 from __future__ import annotations
@@ -15,7 +16,16 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from rankwise.io.model_fields import FIELDS, PART_FIELDS, check_field, check_together
+from rankwise.io.model_fields import (
+    FIELDS,
+    PARAMETERS,
+    PART_FIELDS,
+    check_field,
+    check_together,
+    with_attributes,
+)
+from rankwise.io.model_values import Unsaveable
+from rankwise.io.sklearn_schemas import INSIDE, TRANSFORMERS, Foreign
 from rankwise.numerics.import_paths import imported
 from rankwise.supervision.queries import Queries
 
@@ -50,8 +60,9 @@ class Estimator(Schema):
     caches : private attributes that are never written, and None after `load`
     kept_with : {"_a": "_b"} writes `_a`, one of `training`, without training data too if `_b` is
         not None
-    fitted : public attributes that `FIELDS` does not declare
     older : "module:function" that turns the attributes of an older file into those of today
+    fitted : the public attributes that a fit may set, besides n_features_in_ and
+        feature_names_in_
     """
 
     model: tuple[str, ...] = ()
@@ -63,8 +74,8 @@ class Estimator(Schema):
 
     @property
     def fitted_names(self) -> set[str]:
-        """Public attributes of a fit: those that `FIELDS` declares, and further ones."""
-        return {*FIELDS, *self.fitted, "_sklearn_output_config"}
+        """All public attributes of a fit."""
+        return {*self.fitted, "n_features_in_", "feature_names_in_", "_sklearn_output_config"}
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         current = vars(value)
@@ -74,7 +85,14 @@ class Estimator(Schema):
         for name in self.training:
             if training_data or attributes.get(self.kept_with.get(name, "")) is not None:
                 written.add(name)
-        names = sorted(k for k in attributes if k in written or _is_fitted_name(k))
+        public = {name for name in attributes if _is_fitted_name(name)} - written
+        strange = sorted(public - self.fitted_names)
+        if strange:
+            raise Unsaveable(
+                f"{self.name}.{strange[0]} is no attribute that a fit sets, and a model file holds "
+                "only those: delete it before saving."
+            )
+        names = sorted(k for k in attributes if k in written or k in public)
         return {name: attributes[name] for name in names}
 
     def build(self, state: dict[str, Any]) -> Any:
@@ -82,23 +100,20 @@ class Estimator(Schema):
         parameters = inspect.signature(cls).parameters
         if self.older:
             state = imported(self.older)(state)
-        allowed = {*parameters, *self.model, *self.training}
-        is_ours = self.path.startswith("rankwise")
+        allowed = {*parameters, *self.model, *self.training, *self.fitted_names}
         for name, value in state.items():
-            is_fitted = _is_fitted_name(name) and not (is_ours and name not in self.fitted_names)
-            if name not in allowed and not is_fitted:
+            if name not in allowed:
                 raise ValueError(f"{self.name} has no attribute {name!r}")
-            if is_ours and name not in parameters:
-                check_field(self.name, name, value, FIELDS.get(name))
-        if is_ours:
-            check_together(self.name, state)
+            declared = PARAMETERS if name in parameters else FIELDS
+            check_field(self.name, name, value, declared.get(name))
+        check_together(self.name, state)
         # An older file may lack arguments that the constructor has today.
         defaults = {k: p.default for k, p in parameters.items() if p.default is not p.empty}
         absent = dict.fromkeys((*self.training, *self.caches))
         attributes = {**defaults, **absent, **state}
         if hasattr(cls, "fitted_parameters"):
             attributes["_fitted"] = {name: attributes[name] for name in parameters}
-        return _with_attributes(cls, **attributes)
+        return with_attributes(cls, **attributes)
 
 
 @dataclass(frozen=True)
@@ -123,6 +138,9 @@ class Part(Schema):
         if self.make is not None:
             return self.make(self.imported(), **state)
         return self.imported()(**state)
+
+
+AnySchema = Estimator | Foreign | Part
 
 
 def _is_fitted_name(name: str) -> bool:
@@ -154,12 +172,6 @@ def _reduced_space(cls: Any, map: Any) -> Any:
     return cls(getattr(map, "_map", map))
 
 
-def _with_attributes(cls: Any, /, **state: Any) -> Any:
-    value = object.__new__(cls)
-    vars(value).update(state)
-    return value
-
-
 _OLDER = "rankwise.learners.older_files"
 _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
@@ -184,42 +196,60 @@ _COUNTS = ("n_items", "first", "second", "won", "lost", "tied", "by_order")
 _NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
 _GRAPH_LABELS = ("labels_", "pairs_", "n_features_out_")
-_INTERACTIONS = (*("vectorizer_", "documents_", "threshold_", "auc_", "held_out_", "intercept_"),)
-_SCALERS = ("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "Normalizer")
+_INTERACTIONS = (
+    *("alpha_", "coef_", "vectorizer_", "documents_"),
+    *("threshold_", "auc_", "held_out_", "intercept_"),
+)
 _SPLITTERS = ("KFold", "GroupKFold", "LeaveOneGroupOut", "LeaveOneOut")
 _EDGE_SPLITTERS = ("EdgeSplit", "RowSplit", "ColumnSplit", "RowColumnSplit")
 
-# The models that `save` accepts.
-_MODELS = (
-    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), **_QUADRATIC),
-    Estimator("rankwise:RLS", _SHAPE, **_QUADRATIC),
-    Estimator("rankwise:RankRLSCV", _SHAPE),
-    Estimator("rankwise:RankLogistic", _VOTES, **_COUNTED),
-    Estimator("rankwise:RankLogisticCV", _VOTES, **_COUNTED),
-    Estimator("rankwise:RankSVM", _SVM),
-    Estimator("rankwise:RankSVMCV", _SVM),
+_SOLVED = ("coef_", "dual_coef_", "basis_index_", "n_iter_")
+_ITERATED = (*_SOLVED, "objective_", "gap_", "history_")
+_CHOSEN = ("alpha_", "alphas_", "best_score_", "cv_", "cv_results_", "n_units_")
+_CHOSEN_C = ("C_", "Cs_", "best_cost_", "best_score_", "cv_", "cv_results_", "n_units_")
+_STRENGTHS = ("strengths_", "order_effect_", "tie_effect_", "components_")
+_BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
+_RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
+_CHOSEN_RELATION = ("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_")
+_SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
+_SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")
+
+# The models that `save` accepts, each with its fitted attributes.
+_MODELS: tuple[Estimator | Foreign, ...] = (
+    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RLS", _SHAPE, fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RankRLSCV", _SHAPE, fitted=(*_SOLVED, *_CHOSEN)),
+    Estimator("rankwise:RankLogistic", _VOTES, fitted=(*_ITERATED, *_STRENGTHS), **_COUNTED),
+    Estimator(
+        "rankwise:RankLogisticCV", _VOTES, fitted=(*_ITERATED, *_STRENGTHS, *_CHOSEN), **_COUNTED
+    ),
+    Estimator("rankwise:RankSVM", _SVM, fitted=_ITERATED),
+    Estimator("rankwise:RankSVMCV", _SVM, fitted=(*_ITERATED, *_CHOSEN)),
     Estimator(
         "rankwise:MPRank",
         (*_SHAPE, "_moments", "_told"),
         caches=("_problem", "_stream"),
+        fitted=_ITERATED,
         **_STREAM,
     ),
-    Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS),
-    Estimator("rankwise:SVRank", _SHAPE, _ITEMS),
-    Estimator("rankwise:RankBoost", ("_has_queries",), fitted=("validation_scores_",)),
-    Estimator("rankwise:GreedyRankRLS", ("_has_queries",)),
-    Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",)),
-    Estimator("rankwise:ConditionalRankerCV"),
-    Estimator("rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map"),
+    Estimator("rankwise:MPRankCV", _SHAPE, _ITEMS, fitted=(*_SOLVED, *_CHOSEN_C)),
+    Estimator("rankwise:SVRank", _SHAPE, _ITEMS, fitted=_ITERATED),
+    Estimator("rankwise:RankBoost", ("_has_queries",), fitted=_BOOSTED),
+    Estimator("rankwise:GreedyRankRLS", ("_has_queries",), fitted=_SELECTED),
+    Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",), fitted=_RELATION),
+    Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
+    Estimator(
+        "rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map", fitted=("basis_index_",)
+    ),
     Estimator("rankwise.graphs:AllPathsVectorizer", fitted=_GRAPH_LABELS),
     Estimator("rankwise.applications.ppi:InteractionRanker", fitted=_INTERACTIONS),
-    Estimator("rankwise.scaling:ItemScaler"),
+    Estimator("rankwise.scaling:ItemScaler", fitted=_SCALED),
     Estimator("rankwise.workflow.trained_model:TrainedModel"),
-    Estimator("sklearn.pipeline:Pipeline"),
-    *(Estimator(f"sklearn.preprocessing:{name}") for name in _SCALERS),
+    *TRANSFORMERS,
 )
 # Attributes of models, and splitters, which keep their constructor arguments as estimators do.
-_PARTS: tuple[Estimator | Part, ...] = (
+_PARTS: tuple[Estimator | Foreign | Part, ...] = (
+    *INSIDE,
     Part("rankwise.supervision.queries:Queries", ("codes", "labels"), _checked_queries),
     Part("rankwise:Preferences", _PREFERENCES, optional=("tie",)),
     Part("rankwise.supervision.vote_counts:VoteCounts", _COUNTS, _checked_counts),
@@ -228,16 +258,19 @@ _PARTS: tuple[Estimator | Part, ...] = (
     Part("rankwise:Censored", ("event", "time")),
     Part("rankwise.supervision.censored:CensoredItems", ("outcome", "queries", "weight")),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
-    Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, _with_attributes),
+    Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, with_attributes),
     Part("rankwise.spaces.nodes:Nodes", _NODE_FIELDS),
     Part("rankwise.spaces.space:ReducedSpace", ("map",), _reduced_space),
-    Part("rankwise.solvers.moments:CentredMoments", _MOMENTS, _with_attributes),
+    Part("rankwise.solvers.moments:CentredMoments", _MOMENTS, with_attributes),
     Part("rankwise.metrics.scorers:Scorer", ("name", "options"), _with_options),
     *(Estimator(f"sklearn.model_selection:{name}") for name in _SPLITTERS),
     *(Estimator(f"rankwise.selection:{name}") for name in _EDGE_SPLITTERS),
 )
-SCHEMAS: dict[str, Estimator | Part] = {schema.name: schema for schema in (*_MODELS, *_PARTS)}
+SCHEMAS: dict[str, AnySchema] = {schema.name: schema for schema in (*_MODELS, *_PARTS)}
 MODELS = [schema.name for schema in _MODELS]
+
+MATCHING = {"NamedPipeline": "Pipeline"}
+"""Classes that `load` returns in place of the class in the file."""
 
 LEGACY: dict[str, Part] = {
     "PointwiseScores": Part(f"{_OLDER}:scored_items", _SCORES),
@@ -250,13 +283,17 @@ The function takes the fields by keyword, and returns the object that replaces t
 """
 
 
-def schema_of(value: object) -> Estimator | Part | None:
+def schema_of(value: object) -> AnySchema | None:
     """The schema of the value's own class, not of a base class; None if there is none."""
-    schema = SCHEMAS.get(type(value).__name__)
+    cls = type(value)
+    if cls.__name__ in MATCHING:
+        base = SCHEMAS[MATCHING[cls.__name__]]
+        return base if issubclass(cls, base.imported()) else None
+    schema = SCHEMAS.get(cls.__name__)
     return schema if schema is not None and schema.imported() is type(value) else None
 
 
-def schema_named(name: object) -> Estimator | Part:
+def schema_named(name: object) -> AnySchema:
     """The schema for a class name in a file; a ValueError if that class may not be built."""
     schema = (SCHEMAS.get(name) or LEGACY.get(name)) if isinstance(name, str) else None
     if schema is None:
@@ -265,4 +302,5 @@ def schema_named(name: object) -> Estimator | Part:
 
 
 def is_model(value: object) -> bool:
-    return type(value).__name__ in MODELS and schema_of(value) is not None
+    schema = schema_of(value)
+    return schema is not None and schema.name in MODELS

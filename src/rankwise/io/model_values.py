@@ -2,12 +2,14 @@
 
 None, booleans, integers, finite floats, text and lists are written as they are. Every other value
 is an object with the key "is": array, number (a NumPy scalar), texts, objects, times, csr, record,
-tuple, set, dict, float (nan and infinities), random_state, or a class of `model_schemas`.
+tuple, set, dict, float (nan and infinities), slice, dtype, random_state, or a class of
+`model_schemas`.
 """
 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -20,6 +22,11 @@ from rankwise.numerics.memory import refuse_too_large
 
 DEEPEST = 40
 PLAIN = (bool, int, float, str, type(None))
+TYPES: tuple[type, ...] = (
+    *(float, int, bool, object, np.float16, np.float32, np.float64, np.bool_, np.object_),
+    *(np.int8, np.int16, np.int32, np.int64, np.uint8, np.uint16, np.uint32, np.uint64),
+)
+"""Types of numbers that transformers of scikit-learn take as `dtype`."""
 
 
 class Unsaveable(ValueError):
@@ -51,10 +58,17 @@ class Encoder:
             items = [inside(item, f"an element of {where}") for item in value]
             return {"is": "set", "items": sorted(items, key=repr)}
         if kind is dict:
-            if not all(type(key) is str for key in value):
-                raise Unsaveable(f"{where} has keys that are not text.")
-            fields = {k: inside(v, f"{where}[{k!r}]") for k, v in value.items()}
-            return {"is": "dict", "items": fields}
+            fields = {str(k): inside(v, f"{where}[{k!r}]") for k, v in value.items()}
+            if all(type(key) is str for key in value):
+                return {"is": "dict", "items": fields}
+            if all(type(key) is int for key in value):
+                return {"is": "dict", "keys": "integers", "items": fields}
+            raise Unsaveable(f"{where} has keys that are not text.")
+        if kind is slice:
+            ends = (value.start, value.stop, value.step)
+            return {"is": "slice", "items": [inside(end, f"the slice {where}") for end in ends]}
+        if isinstance(value, np.dtype) or (isinstance(value, type) and value in TYPES):
+            return _encoded_type(value)
         if isinstance(value, np.str_):
             return str(value)
         if isinstance(value, np.generic) and not isinstance(value, np.void):
@@ -93,7 +107,7 @@ class Encoder:
         return {"is": "array", "name": name} | ({"order": "F"} if by_columns else {})
 
     def _texts(self, array: np.ndarray, where: str) -> dict:
-        items = array.ravel().tolist()
+        items = [x.item() if isinstance(x, np.generic) else x for x in array.ravel().tolist()]
         for item in items:
             if type(item) not in PLAIN:
                 raise Unsaveable(
@@ -140,6 +154,7 @@ class Decoder:
             "record": self._record,
             "csr": self._csr,
             "float": self._float,
+            "dtype": _decoded_type,
             "random_state": self._random_state,
         }
 
@@ -157,7 +172,10 @@ class Decoder:
         if kind == "set":
             return {inside(item) for item in as_list(node.get("items"))}
         if kind == "dict":
-            return {key: inside(item) for key, item in as_dict(node.get("items")).items()}
+            as_key = int if node.get("keys") == "integers" else str
+            return {as_key(k): inside(v) for k, v in as_dict(node.get("items")).items()}
+        if kind == "slice":
+            return slice(*(inside(end) for end in as_list(node.get("items"))))
         if isinstance(kind, str) and kind in self._decoders:
             return self._decoders[kind](node)
         return self._decode_object(self, node, depth)
@@ -255,6 +273,26 @@ class Decoder:
         random_state = np.random.RandomState(0)
         random_state.set_state(("MT19937", keys, *state))
         return random_state
+
+
+def _encoded_type(value: Any) -> dict:
+    if isinstance(value, np.dtype):
+        if value.names or value.kind not in "biufOU":
+            raise Unsaveable(f"the data type {value} is none that a model file can hold.")
+        return {"is": "dtype", "name": value.str}
+    return {"is": "dtype", "class": value.__name__}
+
+
+def _decoded_type(node: dict) -> Any:
+    if "class" in node:
+        named = {one.__name__: one for one in TYPES}
+        if node["class"] not in named:
+            raise ValueError(f"{node['class']!r} is not a type of numbers")
+        return named[node["class"]]
+    name = node.get("name")
+    if not isinstance(name, str) or not re.fullmatch(r"[<>|=]?([biuf]\d|O|U\d{1,6})", name):
+        raise ValueError("a data type is none that a model file can hold")
+    return np.dtype(name)
 
 
 def as_list(node: Any) -> list:

@@ -14,6 +14,7 @@ from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import KernelArguments
 from rankwise.metrics import conditional_error
+from rankwise.numerics.frame_columns import column_names, require_columns
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
@@ -175,6 +176,9 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         if not self._two_domains:
             return check_items(self, U, reset=False)
         number = ("row", "column").index(side)
+        names = getattr(self, "feature_names_in_", (None, None))[number]
+        if names is not None:
+            U = require_columns(U, names, f"the frame of {side} nodes")
         return check_nodes(U, f"{side} nodes", self.n_features_in_[number])
 
     def _check_pair(self, U: Any, V: Any) -> tuple[Any, Any]:
@@ -291,6 +295,10 @@ def _check_domains(ranker: ConditionalRanker, X: Any, task: RelationTask) -> tup
         )
     A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
     ranker.n_features_in_ = (A.shape[1], B.shape[1])
+    ranker.__dict__.pop("feature_names_in_", None)
+    names = (column_names(X[0]), column_names(X[1]))
+    if any(one is not None for one in names):
+        ranker.feature_names_in_ = names
     return A, B
 
 

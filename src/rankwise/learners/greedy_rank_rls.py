@@ -128,7 +128,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
                 f"n_features_to_select={wanted}, but X has {n} columns: all of them are taken, in "
                 "the order of their use.",
                 UserWarning,
-                stacklevel=2,
+                stacklevel=3,
             )
         problem = SelectionProblem(X, supervision, loss, alpha, [])
         folds = self._folds(problem, min(wanted, n))
@@ -170,7 +170,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
             f"features, so {DEFAULT_FOLDS} folds judge them instead: give cv explicitly "
             "('leave-pair-out' or a number of folds) to choose.",
             EstimateWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
         return False
 

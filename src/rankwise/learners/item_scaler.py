@@ -8,6 +8,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.learners.fit_memory import FitMemory
+from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, naming_text, refuse_non_finite, refuse_unreal
@@ -32,6 +33,7 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
 
     Attributes
     ----------
+    has_queries_ : whether fit was given qid; transform with scale="query" then needs it too
     centred_ : whether means are subtracted: not where the training items were sparse
     mean_, deviation_ : (n,) with scale="standard"
     fill_ : (n,) what stands in for missing values, with missing="median"
@@ -46,6 +48,7 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
         X = self._check(X, self.missing, reset=True)
+        self.has_queries_ = qid is not None
         self.centred_ = not sparse.issparse(X)
         if self.missing == "median":
             self.fill_ = _medians(X)
@@ -56,7 +59,11 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
         return self
 
     def transform(self, X, qid=None):
-        """The items scaled; with scale="query" by their own queries, qid=None being one."""
+        """The items scaled; with scale="query" by their own queries.
+
+        qid=None is one query, and an error if fit was given several: scores of items that were
+        scaled together with those of other queries would be wrong.
+        """
         check_is_fitted(self, "centred_")
         fitted = self.fitted_parameters
         X = self._check(X, fitted.missing, reset=False)
@@ -68,12 +75,19 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
             return X
         if fitted.scale == "standard":
             return _scaled(X, self.mean_ if self.centred_ else None, self.deviation_)
+        if qid is None and getattr(self, "has_queries_", True) and X.shape[0] > 1:
+            raise ValueError(
+                "the features are scaled within each query, so qid is required: the query of each "
+                "item (for items of a single query, the same label for all of them)."
+            )
         return self._scaled_by_query(X, Queries.from_labels(qid, X.shape[0]))
 
     def fit_transform(self, X, y=None, *, qid=None):
         return self.fit(X, y, qid=qid).transform(X, qid)
 
     def _check(self, X, missing: str, *, reset: bool):
+        if not reset:
+            X = matched_columns(X, getattr(self, "feature_names_in_", None))
         refuse_unreal(X, "X")
         options = {"accept_sparse": "csr", "dtype": np.float64, "ensure_all_finite": False}
         with naming_text(X, "X"):

@@ -86,6 +86,7 @@ class MPRankCV(MagnitudeSupervision):
         Kernel.of(self)
         X = check_items(self, X, reset=True)
         self._keep(X, *self._supervise(X.shape[0], y, qid, None), qid is not None)
+        self._warn_of_dependence(X, self._supervision, qid, groups)
         problem = least_squares(self, X, self._supervision)
         is_auto = isinstance(self.cv, str) and self.cv == "auto"
         if is_auto and groups is None and self.scoring is None:

@@ -25,7 +25,7 @@ def compared_items(preferences: Any, queries: Any, weight: Any, **_: Any) -> Com
 
 def kernel_map(state: dict[str, Any]) -> dict[str, Any]:
     """Older files hold the parts of the map as attributes of KernelMap."""
-    if "_map" in state:
+    if "_map" in state or "basis_index_" not in state:  # of today, or not fitted
         return state
     own = {name: value for name, value in state.items() if not name.startswith("_")}
     parameters = (own[name] for name in ("kernel", "gamma", "degree", "coef0"))

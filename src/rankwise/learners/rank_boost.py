@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.learners.ranker import Ranker
 from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
@@ -50,6 +51,8 @@ class RankBoost(Ranker):
     weights_ : (t,) their weights, negative if the feature should be small
     n_rounds_ : t, fewer than n_rounds if validation chose so or if no threshold helped any more
     validation_scores_ : (t,) 1 − ranking error on the held-out part, after every round
+    feature_importances_ : (n,) sums of the absolute weights of the thresholds of a feature, as
+        shares of all
     n_features_in_, feature_names_in_
 
     Examples
@@ -123,6 +126,8 @@ class RankBoost(Ranker):
 
     def _check_features(self, X: Any, *, reset: bool) -> np.ndarray:
         options = {"dtype": np.float64, "ensure_all_finite": False, "accept_sparse": "csr"}
+        if not reset:
+            X = matched_columns(X, getattr(self, "feature_names_in_", None))
         refuse_unreal(X, "X")
         with naming_text(X, "X"):
             X = validate_data(self, X, reset=reset, **options)
@@ -155,6 +160,14 @@ class RankBoost(Ranker):
         counted, right = concordant_pairs(y[test], np.column_stack(staged), queries.take(test))
         self.validation_scores_ = (right[counted > 0] / counted[counted > 0, None]).mean(axis=0)
         return int(np.argmax(self.validation_scores_)) + 1
+
+    @property
+    def feature_importances_(self) -> np.ndarray:
+        """(n,) sums of the absolute weights of the thresholds of each feature, divided by all."""
+        check_is_fitted(self, "weights_")
+        sums = np.zeros(self.n_features_in_)
+        np.add.at(sums, self.rankers_["feature"], np.abs(self.weights_))
+        return sums / max(float(sums.sum()), np.finfo(float).tiny)
 
     def predict(self, X: Any) -> np.ndarray:
         """Scores (n,) of the items X, O(n) per ranker; higher is better."""

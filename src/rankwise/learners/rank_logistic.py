@@ -96,7 +96,7 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
         self, X: Matrix | None, space: StrengthSpace, risk: LogisticRisk, solution: Solution
     ) -> None:
         """The fitted attributes."""
-        warn_unless_converged(solution, self, stacklevel=4)
+        warn_unless_converged(solution, self, stacklevel=5)
         f = np.asarray(space.features @ solution.w)
         own = space.own(solution.w)
         if space.space is None:
@@ -129,7 +129,7 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
                 f"{d[e]:.3g}, because some items never lose to some others. How far they are apart "
                 "depends on alpha alone: a larger alpha keeps them closer.",
                 PreferenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
         number = int(self.components_.max()) + 1
         if without_features and (number > 1 or (self.components_ < 0).any()):
@@ -139,7 +139,7 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
                 f"{alone} items were never compared (components_): strengths of different "
                 "components are compared by the prior alone, which puts each of them around 0.",
                 PreferenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
 
     def predict(self, X=None):
@@ -202,7 +202,7 @@ class RankLogistic(LogisticRanker):
     The model of Bradley and Terry (1952) with features or kernels: f_i − f_j is the log-odds that
     item i is preferred to item j. Statements are added up by pair of items first, O(l); an
     iteration of Newton's method then costs O(p + m n² + n³) for p pairs, or O(p + nnz) in each
-    step of conjugate gradients if there are more than 2,500 features (or items, without features).
+    step of conjugate gradients if there are more than 2,500 features (or 600 items without any).
     Probabilities and intervals count every statement as an independent observation. Pairs made
     from m scores (Preferences.from_scores) are none: they would be overconfident by about m.
 

@@ -83,11 +83,15 @@ class RankLogisticCV(LogisticRanker):
         X, supervision = self._read(X, y, preferences, qid)
         risk = self._risk(supervision)
         space = self._strength_space(X, supervision.n_items)
+        judged = supervision
+        if groups is None and isinstance(self.cv, str | int):  # folds of pairs of items
+            added_up = risk.counts.statements()
+            judged = ComparedItems(added_up, supervision.queries, supervision.weight)
         folds = PreferenceFolds(
-            self.cv, supervision, groups=groups, closed_form=False, random_state=self.random_state
+            self.cv, judged, groups=groups, closed_form=False, random_state=self.random_state
         )
         self.cv_ = str(folds)
-        grid = self._search(space, supervision, folds)
+        grid = self._search(space, judged, folds)
         self.n_units_ = folds.independent(grid.influence)
         self._set_results(grid)
         path = np.append(grid.alphas[grid.alphas > self.alpha_], self.alpha_)

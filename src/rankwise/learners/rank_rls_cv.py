@@ -83,6 +83,7 @@ class RankRLSCV(PairwiseLeastSquares):
         problem, single = self._checked_problem(X, y, qid, sample_weight, preferences)
         folds: Folds | PreferenceFolds
         if preferences is None:
+            self._warn_of_dependence(problem.X, problem.supervision, qid, groups)
             folds = folds_of(problem, self.cv, self.random_state, groups, self.scoring)
         else:
             refuse_scoring(self.scoring)

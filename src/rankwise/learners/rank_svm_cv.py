@@ -89,6 +89,7 @@ class RankSVMCV(HingeRanker):
         supervision, single = self._supervise(X.shape[0], y, qid, sample_weight, preferences)
         self._has_queries = qid is not None
         risks = self._risks(supervision)
+        self._warn_of_dependence(X, supervision, qid, groups, preferences)
         folds = self._folds(supervision, groups)
         self.cv_ = str(folds)
         space = self._feature_space(X)

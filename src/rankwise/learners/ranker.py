@@ -14,7 +14,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise import metrics
+from rankwise.learners.fit_calls import answering
 from rankwise.learners.fit_memory import FitMemory
+from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
@@ -57,6 +59,38 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
     def precisions(self, kernel: Kernel) -> Any:
         """The types of X that fit and predict use as they are."""
         return np.float64
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        if "fit" in vars(cls):
+            cls.fit = answering(vars(cls)["fit"])
+        super().__init_subclass__(**options)
+
+    def named_coef(self) -> dict[str, Any]:
+        """The weight of each feature by its name, the largest absolute value first.
+
+        Names are those of the frame that the model was fitted to, else "x0", "x1", ... With several
+        outputs a weight is an array (k,). Weights of features on different scales do not compare.
+        """
+        check_is_fitted(self)
+        if not hasattr(self, "coef_"):
+            raise AttributeError(
+                f"{type(self).__name__} has no coef_: a kernel other than the linear one has no "
+                "weights of features. sklearn.inspection.permutation_importance works for all."
+            )
+        weights = np.atleast_2d(self.coef_)
+        names = getattr(self, "feature_names_in_", None)
+        names = [f"x{j}" for j in range(weights.shape[1])] if names is None else names
+        order = np.argsort(-np.abs(weights).max(axis=0), kind="stable")
+        single = np.ndim(self.coef_) == 1
+        return {str(names[j]): float(self.coef_[j]) if single else weights[:, j] for j in order}
+
+    def _warn_of_dependence(self, X: Any, supervision: Any, *labels: Any) -> None:
+        """For searches: warn if rows seem to belong together and neither qid nor groups say so."""
+        if all(label is None for label in labels) and not Kernel(self.kernel).is_precomputed:
+            names = getattr(self, "feature_names_in_", None)
+            Y = getattr(supervision, "Y", None)
+            y = Y[:, 0] if Y is not None and Y.shape[1] == 1 else None
+            warn_of_dependent_rows(X, y, names, stacklevel=5)
 
     @property
     def fitted_with_queries(self) -> bool:
@@ -164,7 +198,7 @@ def check_max_iter(max_iter) -> None:
         raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
 
 
-def warn_unless_converged(solution: Solution, model, stacklevel: int = 3) -> None:
+def warn_unless_converged(solution: Solution, model, stacklevel: int = 4) -> None:
     """ConvergenceWarning with the gap that was reached."""
     if solution.status == CONVERGED:
         return

@@ -38,10 +38,10 @@ class RiskRanker(BasisArguments, MultiOutputRanker):
         for risk, start in zip(risks, starts):
             solution = solver(phi, risk).solve(alpha, start=start, **limits)
             last = len(solutions) == len(risks) - 1
-            solutions.append(self._checked(solution, last, stacklevel=5))
+            solutions.append(self._checked(solution, last, stacklevel=6))
         return solutions
 
-    def _checked(self, solution: Solution, last: bool, stacklevel: int = 4) -> Solution:
+    def _checked(self, solution: Solution, last: bool, stacklevel: int = 5) -> Solution:
         """Warn unless the solver converged. Ctrl-C ends the fit unless this is the last output."""
         if solution.status == INTERRUPTED and not last:
             raise KeyboardInterrupt("there is no model yet for the remaining outputs")

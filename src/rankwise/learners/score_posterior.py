@@ -106,6 +106,14 @@ class ScorePosterior:
             found = found + items.unseen / (2 * self._alpha * total)
         return np.asarray(found)
 
+    def shrinkage(self, items: Items) -> np.ndarray:
+        """(n,) by how much alpha has moved the scores, to first order: Φ H⁻¹ 2 alpha w.
+
+        At the minimum 2 alpha w is minus the gradient of the risk.
+        """
+        gradient = self._scaled.phi.T @ self._risk.at(self._strengths).gradient
+        return np.asarray(items.phi @ self._factor.solve(np.asarray(gradient)))
+
     @cached_property
     def _judge_gradients(self) -> np.ndarray:
         """(J, d) gradients by w, after η and θ have followed."""

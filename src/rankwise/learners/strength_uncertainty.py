@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from numbers import Integral
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.exceptions import PreferenceWarning
 from rankwise.learners.informative_pairs import differences_that_matter, most_informative
 from rankwise.learners.score_posterior import Items, ScorePosterior, judge_gradients
 from rankwise.learners.simultaneous_ranks import (
@@ -16,13 +18,16 @@ from rankwise.learners.simultaneous_ranks import (
     inverse_deviations,
     rank_bounds,
 )
-from rankwise.losses.logistic import LogisticRisk, outcome_probabilities
+from rankwise.losses.logistic import LogisticRisk
 from rankwise.numerics.arrays import Matrix
 from rankwise.spaces.own_strengths import StrengthSpace
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.vote_counts import VoteCounts
 from rankwise.validation import check_items, check_pairs
+
+MOVED = 0.5
+"""Shrinkage of a score that intervals warn about, in standard errors."""
 
 
 class StrengthUncertainty:
@@ -112,12 +117,27 @@ class StrengthUncertainty:
     ) -> np.ndarray:
         """(n, 2) intervals of the scores relative to the mean score of the items, each on its own.
 
-        They lie around predict(X). Shrinkage by alpha is not corrected: see docs/papers/votes.md.
+        They lie around predict(X). A large alpha moves scores towards each other, which intervals
+        do not allow for. Without features a PreferenceWarning says so if some score has moved by
+        more than half a standard error.
         """
         check_level(level)
-        covariance, posterior, robust = self._centred_covariance(X, robust)
+        posterior, robust = self._uncertainty(robust)
+        items = self._items(X, posterior).centred()
+        deviation = np.sqrt(posterior.covariance(items, robust).diagonal())
         f = self.predict(X)  # type: ignore[attr-defined]
-        width = posterior.quantile((1 + level) / 2, robust) * np.sqrt(covariance.diagonal())
+        if self._X is None:
+            moved = np.abs(posterior.shrinkage(items))
+            if (moved > MOVED * deviation).any():
+                worst = float((moved / deviation).max())
+                warnings.warn(
+                    f"alpha has moved a score by about {worst:.2g} standard errors towards the "
+                    "others, so that intervals cover less often than their level says: use a "
+                    "smaller alpha.",
+                    PreferenceWarning,
+                    stacklevel=2,
+                )
+        width = posterior.quantile((1 + level) / 2, robust) * deviation
         return np.column_stack((f - width, f + width))
 
     def order_proba(self, X, pairs, *, robust: bool | None = None) -> np.ndarray:
@@ -154,11 +174,11 @@ class StrengthUncertainty:
     def next_pairs(self, X=None, n: int = 10, candidates=None, *, top: int | None = None):
         """(n, 2) the pairs of items whose comparison would say most, the best first.
 
-        Each pair is the one that lowers the summed variance of all differences of scores most,
-        given that those before it are asked too. `top` counts only the differences between the
-        `top` best items and all others. `candidates` (c, 2) are the pairs that may be asked,
-        default all pairs of X, or of the training items. No pair is named twice unless n exceeds
-        the number of candidates. O(n_items³ + n · n_items²).
+        Each pair is the one that lowers the summed variance of all differences of scores most, on
+        average over what its scores may be, given that those before it are asked too. `top`
+        counts only the differences between the `top` best items and all others. `candidates`
+        (c, 2) are the pairs that may be asked, default all pairs of X, or of the training items.
+        No pair is named twice unless n exceeds the number of candidates. O(n_items³ + n n_items²).
         """
         for name, value in (("n", n), ("top", top)):
             if (value is not None or name == "n") and not is_positive_integer(value):
@@ -180,11 +200,8 @@ class StrengthUncertainty:
             _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
             pairs = pairs[np.sort(first)]
         covariance, _, _ = self._centred_covariance(X, robust=False)
-        i, j = pairs.T
-        a, b, t = outcome_probabilities(f[i] - f[j], self.tie_effect_)  # type: ignore[attr-defined]
-        information = np.maximum(a * b + 0.25 * t * (a + b), np.finfo(float).tiny)
         matters = differences_that_matter(f, top)
-        return pairs[most_informative(covariance, matters, pairs, information, int(n))]
+        return pairs[most_informative(f, covariance, matters, pairs, int(n))]
 
 
 def is_positive_integer(value: Any) -> bool:

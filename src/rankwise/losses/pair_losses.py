@@ -309,8 +309,9 @@ class MagnitudeLoss(TieFreeLoss):
         return float(np.einsum("rk,rk->", beta, beta))
 
     def _of_comparable_pairs(self, supervision: CensoredItems) -> Quadratic:
-        """The target of a pair is the difference of its times, as in model 2 of Van Belle et al.
-        (2011); pairs of equal times have the target 0, and count if ties are kept."""
+        """The target of a pair is the difference of its times. Van Belle et al. (2011) ask for at
+        least that difference; here a larger one costs too, so that the loss stays quadratic. Pairs
+        of equal times have the target 0, and count if ties are kept."""
         laplacian = censored_laplacian(supervision, self.weighting, equal_times=self.keep_ties)
         return Quadratic(laplacian, Target(laplacian, scores=supervision.shifted_times[:, None]))
 

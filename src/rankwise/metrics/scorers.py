@@ -6,6 +6,7 @@ import inspect
 from collections.abc import Callable
 from contextlib import suppress
 from copy import copy
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -64,6 +65,9 @@ def scorer(name: str, **options: object) -> Scorer:
     The names are those of rankwise.metrics, and "map", "tau" and "err" for short; "@10" after a
     name says that only the first 10 ranks count (`k=10`).
 
+    `qid=labels` fixes the queries of the items that will be scored, for functions that cannot pass
+    them on: `permutation_importance(model, X, y, scoring=scorer("ndcg@10", qid=qid))`.
+
     Greater is better, so errors and costs are negated. If the measure takes `qid`, the scorer
     requests it: with `sklearn.set_config(enable_metadata_routing=True)` the call
     `search.fit(X, y, qid=qid)` passes the labels of each fold to the scorer. Without routing no
@@ -78,6 +82,7 @@ class Scorer:
 
     def __init__(self, name: str, **options: object):
         name, options = _parsed(name, options)
+        self.qid: Any = options.pop("qid", None)
         measure, _ = MEASURES[name]
         known = [p for p in inspect.signature(measure).parameters if p not in ("y", "s", "qid")]
         for option in options:
@@ -90,6 +95,8 @@ class Scorer:
             measure(np.arange(2.0), np.arange(2.0), **options)
         self.name = name
         self.options = options
+        if self.qid is not None and not self.takes_qid:
+            raise ValueError(f"{name} is not defined by query: leave qid out.")
 
     @property
     def takes_qid(self) -> bool:
@@ -157,6 +164,13 @@ class Scorer:
     ) -> float:
         respond = getattr(estimator, "decision_function", None) or estimator.predict
         s = respond(X)
+        if self.qid is not None and qid is None:
+            qid = self.qid
+            if len(self.qid) != len(s):
+                raise ValueError(
+                    f"the scorer knows the queries of {len(self.qid)} items, and is asked to score "
+                    f"{len(s)}: leave max_samples out, and in a search pass qid to its fit."
+                )
         if self.takes_qid:
             check_scored_queries(_fitted_with_queries(estimator), qid, len(s))
         return self.measure(y, s, qid)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import stats
 
 from rankwise.exceptions import UndefinedMetric
@@ -33,8 +34,8 @@ class SurvivalCurve:
             terms = self.events / (self.at_risk * (self.at_risk - self.events))
         return self.survival * np.sqrt(np.cumsum(np.where(np.isfinite(terms), terms, 0.0)))
 
-    def at(self, times: np.ndarray) -> np.ndarray:
-        """The share that survives each time, the events at that time included."""
+    def at(self, times: ArrayLike) -> np.ndarray:
+        """The share that survives each time, so that events at that very time have happened."""
         steps = np.searchsorted(self.times, times, side="right")
         return np.concatenate(([1.0], self.survival))[steps]
 

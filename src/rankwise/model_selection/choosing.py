@@ -116,7 +116,7 @@ def warn_at_end(
             f"be better. Add {beyond} candidates, or leave {argument} out, which searches as far "
             "as needed.",
             GridWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return
 

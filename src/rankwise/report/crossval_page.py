@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankwise.evaluation import BaselineVerdict
 from rankwise.io.plain_text import shell_line
 from rankwise.report import charts
 from rankwise.report.rendering import render_page
@@ -16,19 +17,27 @@ from rankwise.report.svg import intervals_across
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
-from rankwise.workflow.verdict import Verdict, against_chance, held_out_share, judged_share
+from rankwise.workflow.verdict import (
+    Verdict,
+    against_chance,
+    held_out_share,
+    in_one_sentence,
+    judged_share,
+)
 
 
 class Candidate(NamedTuple):
     """A learner that was cross-validated.
 
-    `path` is None if its parameter was given, and `nested` is None without outer folds.
+    `path` is None if its parameter was given, and `nested` is None without outer folds. `beside` is
+    the verdict about an existing ranking.
     """
 
     name: str
     path: SearchPath | None
     nested: Judgement | None
     seconds: float
+    beside: BaselineVerdict | None = None
 
 
 class Row(NamedTuple):
@@ -70,6 +79,10 @@ def _verdict(candidates: list[Candidate]) -> Verdict:
 
     The best of several learners looks a little better than it is, which the sentence says.
     """
+    compared = [one.beside for one in candidates if one.beside is not None]
+    if compared:
+        winner = max(compared, key=lambda found: found.model_score)
+        return _as_best_of(in_one_sentence(winner), winner.model, len(compared))
     shares = []
     for one in candidates:
         share = None if one.path is None else held_out_share(one.path)
@@ -81,10 +94,13 @@ def _verdict(candidates: list[Candidate]) -> Verdict:
             "open", "Nothing was held out to compare with chance: --nested 5 judges on outer folds."
         )
     _, name, best = max(shares, key=lambda found: found[0])
-    found = against_chance(best)
-    if len(candidates) == 1:
+    return _as_best_of(against_chance(best), name, len(shares))
+
+
+def _as_best_of(found: Verdict, name: str, number: int) -> Verdict:
+    if number == 1:
         return found
-    note = f"This is {name}, the best of {len(shares)} learners, so it looks a little too good."
+    note = f"This is {name}, the best of {number} learners, so it looks a little too good."
     return Verdict(found.finding, f"{found.sentence} {note}")
 
 

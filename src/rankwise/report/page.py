@@ -17,7 +17,13 @@ from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import verdict
+from rankwise.workflow.verdict import (
+    Verdict,
+    against_baseline,
+    in_one_sentence,
+    trained_beside,
+    verdict,
+)
 
 
 def build_report(
@@ -63,16 +69,34 @@ def build_report(
         figures.append(sections.learning(curve))
     on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
+    opening, worse = verdict(judgement, path, on_training_data=on_training_data), None
+    if items.baseline is not None:
+        opening, worse = _beside_baseline(model, learner, items, s, on_training_data)
     return render_page(
         "report.html",
         title=title or f"{learner} on {PurePath(items.source).name}",
         subtitle=f"{items.describe()}.",
         version=model.training.get("versions", {}).get("rankwise", ""),
-        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        verdict=opening,
+        worse=worse,
         tiles=sections.tiles(judgement, items.y),
         facts=sections.facts(model, items),
         judged_on_training_data=on_training_data,
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
+        suspects=None
+        if is_relation
+        else sections.suspect_labels(model, items, s, on_training_data),
         reproduction=sections.reproduction(model, commands or []),
     )
+
+
+def _beside_baseline(
+    model: TrainedModel, learner: str, items: Items, scores: np.ndarray, on_training_data: bool
+) -> tuple[Verdict, sections.WorseThanBaseline | None]:
+    """The verdict about the existing ranking, and the queries on which the model is worse."""
+    if on_training_data:
+        return trained_beside(model.training.get("baseline"), items.baseline_name), None
+    found = against_baseline(learner, scores, items)
+    assert found is not None
+    return in_one_sentence(found), sections.worse_than_baseline(found)

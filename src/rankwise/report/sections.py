@@ -3,27 +3,35 @@
 from __future__ import annotations
 
 import json
+import warnings
 from datetime import datetime
 from typing import Any, NamedTuple
 
 import numpy as np
 from markupsafe import Markup
 
-from rankwise.evaluation import Curve
+from rankwise.evaluation import BaselineVerdict, Curve, suspects
+from rankwise.evaluation.estimators import has_closed_form
+from rankwise.evaluation.label_audit import suspects_of_scores
+from rankwise.exceptions import EstimateWarning
 from rankwise.io.plain_text import shell_line
 from rankwise.report import charts
 from rankwise.supervision.queries import Queries
 from rankwise.workflow.explaining import importance
 from rankwise.workflow.judging import Judgement, Measure
-from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.nested_judging import beside
+from rankwise.workflow.ranking_data import Items, counted
 from rankwise.workflow.recipe import LEARNERS
 from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
+from rankwise.workflow.training import unfitted
 
 MONTHS = (
     *("January", "February", "March", "April", "May", "June", "July", "August"),
     *("September", "October", "November", "December"),
 )
+FEWEST_TO_AUDIT = 10
+"""With fewer items, no score is called surprising."""
 WORST = 10
 """The number of queries in the list of the worst."""
 MEANINGS = {
@@ -68,6 +76,21 @@ class Figure(NamedTuple):
     caption: str
     warning: str = ""
     legend: tuple[tuple[str, str], ...] = ()
+
+
+class SuspectLabels(NamedTuple):
+    """The items whose scores the model contradicts most, as rows of a table."""
+
+    summary: str
+    rows: list[tuple[str, str, str, str, str]]
+
+
+class WorseThanBaseline(NamedTuple):
+    """The queries on which an existing ranking is better, the largest loss first."""
+
+    baseline: str
+    summary: str
+    queries: list[tuple[str, str, str]]
 
 
 class WorstQuery(NamedTuple):
@@ -151,6 +174,8 @@ def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
     if path:
         chosen = f"{path['parameter']} {path['chosen']:.6g}, by {path['by']}"
     rows += [("Regularisation", chosen), ("Scaling", _scaling(recipe))]
+    if "nested" in record:
+        rows.append(("Judged by", beside(SearchPath.from_record(path), record["nested"])))
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))
     rows.append(("Judged on", f"{items.source}: {items.describe()}"))
     if "seconds" in record:
@@ -262,3 +287,65 @@ def reproduction(model: TrainedModel, commands: list[list[str]]) -> Reproduction
         ", ".join(f"{name} {version}" for name, version in record.get("versions", {}).items()),
         json.dumps(record.get("recipe", {}), indent=2, ensure_ascii=False),
     )
+
+
+def worse_than_baseline(found: BaselineVerdict) -> WorseThanBaseline | None:
+    """None if the model is worse on no query."""
+    if not found.worse:
+        return None
+    summary = (
+        f"Better on {found.wins} queries, equal on {found.ties}, worse on {len(found.worse)}"
+        f"{f', of which the {WORST} worst are listed' if len(found.worse) > WORST else ''}."
+    )
+    rows = [
+        (str(one.query), f"{one.model:.3f}", f"{one.baseline:.3f}") for one in found.worse[:WORST]
+    ]
+    return WorseThanBaseline(found.baseline, summary, rows)
+
+
+def suspect_labels(
+    model: TrainedModel, items: Items, scores: np.ndarray, on_training_data: bool
+) -> SuspectLabels | None:
+    """The scores that the model contradicts most; None for few items and for slow hold-outs.
+
+    On the training data each item is judged by the model without it, else by the model itself.
+    """
+    if len(items) < FEWEST_TO_AUDIT:
+        return None
+    y, queries = np.asarray(items.y, dtype=float), items.queries
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", EstimateWarning)
+        if on_training_data:
+            learner = unfitted(model)
+            if not has_closed_form(learner):
+                return None
+            found = suspects(learner, model.prepared(items.X, items.qid), y, items.qid)
+        else:
+            found = suspects_of_scores(y, scores, queries, "unseen items")
+    if found.p_value[0] == 1.0:
+        return None
+    flagged = len(found.flagged())
+    summary = (
+        f"The model expects other scores for these items ({found.how}). p is the probability of "
+        "so large an error if the score is right. "
+        + (
+            f"{counted(flagged, 'score')} of {len(found):,} should be checked: at most one in "
+            "twenty of them is a false alarm on average."
+            if flagged
+            else "None of them is surprising among so many items."
+        )
+    )
+    labels = [str(label) for label in queries.labels] if len(queries) > 1 else None
+    rows = [
+        (
+            str(items.names[i]),
+            labels[queries.codes[i]] if labels else "",
+            f"{told:.4g}",
+            f"{expected:.4g}",
+            f"{p:.2g}",
+        )
+        for i, told, expected, p in zip(
+            found.index[:WORST], found.told, found.expected, found.p_value
+        )
+    ]
+    return SuspectLabels(summary, rows)

@@ -201,7 +201,7 @@ class ConjugateGradientSolver(Solver):
             f"conjugate gradients stopped after {n_iter} iterations with a relative "
             f"residual of {residual:.1e}, above tol={self.tol:g}; raise max_iter or alpha.",
             ConvergenceWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
 
 

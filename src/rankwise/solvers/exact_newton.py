@@ -31,8 +31,8 @@ from rankwise.solvers.solver import (
     refuse_non_finite,
 )
 
-FEW = 2500
-"""Up to so many columns of Φ the Hessian is factorised."""
+FEW, FEW_ITEMS = 2500, 600
+"""Up to so many columns of Φ the Hessian is factorised; of a diagonal Φ, whose ∇²R is sparse."""
 MAX_CG = 5000
 LEAST_FORCING, MOST_FORCING = 1e-12, 0.1
 ROUNDED = 1e-10
@@ -51,7 +51,8 @@ class ExactNewtonSolver(Solver):
         self._phi, self._risk = phi, risk
         self._products = Products(phi)
         self._preconditioning = None
-        if phi.shape[1] > FEW:
+        is_diagonal = not isinstance(phi, np.ndarray) and phi.nnz <= phi.shape[0]
+        if phi.shape[1] > (min(FEW, FEW_ITEMS) if is_diagonal else FEW):
             self._preconditioning = Preconditioning(phi, risk)
 
     def solve(

@@ -233,13 +233,18 @@ class CensoredItems(Supervision):
     def truths(self) -> list[Any]:
         return [self.outcome]
 
-    def check(self) -> None:
-        counted = self.weight > 0
-        event, codes = self.outcome.event & counted, self.queries.codes
+    def prefers(self) -> np.ndarray:
+        """(1,) whether some pair is comparable and has positive weights."""
+        counted, codes = self.weight > 0, self.queries.codes
         last = np.full(len(self.queries), -1)
         np.maximum.at(last, codes[counted], self.level[counted])
-        if (event & (self.level < last[codes])).any():
+        return np.array([(self.outcome.event & counted & (self.level < last[codes])).any()])
+
+    def check(self) -> None:
+        if self.prefers().all():
             return
+        counted = self.weight > 0
+        event = self.outcome.event & counted
         reason = "every event is after the last look at all other items of its stratum"
         if not event.any():
             reason = "every time is censored" if counted.all() else "no item with weight had one"

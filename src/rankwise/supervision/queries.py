@@ -99,7 +99,8 @@ def check_scored_queries(fitted_with_queries: bool, qid: Labels, n_items: int) -
         raise ValueError(
             "this model was fitted with queries, so score needs qid=: without it, items of "
             "different queries would be compared silently. Inside a scikit-learn search call "
-            "sklearn.set_config(enable_metadata_routing=True) and pass qid to its fit."
+            "sklearn.set_config(enable_metadata_routing=True) and pass qid to its fit. "
+            "permutation_importance takes scoring=rankwise.metrics.scorer('concordance', qid=qid)."
         )
     return Queries.from_labels(qid, n_items)
 

@@ -79,6 +79,20 @@ class VoteCounts:
         """(p,) the weight of all statements about each pair."""
         return self.won + self.lost + self.tied
 
+    def statements(self) -> Preferences:
+        """At most three statements for each pair that say the same as all of them together."""
+        first, second = self.first.astype(np.intp), self.second.astype(np.intp)
+        weight = np.concatenate((self.won, self.lost, self.tied))
+        winner = np.concatenate((first, second, first))
+        loser = np.concatenate((second, first, second))
+        shown_first = np.repeat([True, False, True], len(self))
+        tie = np.repeat([False, False, True], len(self))
+        said = weight > 0
+        found = Preferences(winner[said], loser[said], None, weight[said], self.n_items, tie[said])
+        if self.by_order:
+            found.winner_first = shown_first[said]
+        return found
+
     def wins(self) -> sparse.csr_array:
         """(m, m) the weight of the statements that prefer the row's item, ties as ½ each way."""
         ends = (np.append(self.first, self.second), np.append(self.second, self.first))

@@ -5,6 +5,8 @@ recipe            which learner to train, with which options; the table of learn
 search            choosing a parameter by cross-validation; the path of its candidates
 training          a recipe and data in, a trained model out
 trained_model     scaler, ranker and the record of the training: what model files hold
-judging           measures with intervals; nested cross-validation of a recipe
+recipe_choice     several recipes: which learner, kernel and width
+judging           measures with intervals
+nested_judging    whole recipes inside outer folds, and the verdict about an existing ranking
 explaining        the difference of two scores as a sum of named parts
 """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,7 +22,7 @@ from rankwise.supervision.queries import Queries
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.training import train
+from rankwise.workflow.training import train_best
 
 HARRELL, UNO = "Harrell's concordance", "Uno's concordance"
 AUC = "AUC at the median time of events"
@@ -95,8 +96,10 @@ def _auc(outcome: Censored, s: np.ndarray) -> Measure:
     return Measure("dynamic_auc", value, float(low), float(high), title=title)
 
 
-def judge_recipe_on_outcomes(recipe: Recipe, items: Items, folds: int) -> OutcomeJudgement:
-    """The recipe by nested cross-validation: every choice is repeated without the judged fold.
+def judge_recipes_on_outcomes(
+    recipes: Sequence[Recipe], items: Items, folds: int
+) -> OutcomeJudgement:
+    """The best recipe by nested cross-validation: every choice is repeated without the judged fold.
 
     Folds keep strata and groups whole, and share the events evenly if there are neither. Items are
     compared within their stratum, or within their fold.
@@ -105,12 +108,12 @@ def judge_recipe_on_outcomes(recipe: Recipe, items: Items, folds: int) -> Outcom
     assert isinstance(outcome, Censored)
     kept = kept_together(queries, group_labels(items.groups, len(items)))
     available = len(items) if kept is None else int(kept.max()) + 1
-    outer = Folds(min(folds, available), queries, outcome.event, items.groups, recipe.seed)
+    outer = Folds(min(folds, available), queries, outcome.event, items.groups, recipes[0].seed)
     s, fold = np.zeros(len(items)), np.zeros(len(items), dtype=int)
     for number, (held, test) in track(enumerate(outer.splits), folds, "outer folds"):
         staying = np.setdiff1d(np.arange(len(items)), held)
         tested = items.take(test)
-        s[test] = train(recipe, items.take(staying)).predict(tested.X, tested.qid)
+        s[test] = train_best(recipes, items.take(staying)).predict(tested.X, tested.qid)
         fold[test] = number
     units = Queries(*np.unique(fold, return_inverse=True)[::-1]) if len(queries) == 1 else queries
     if len(queries) > 1:
@@ -186,7 +189,7 @@ def calibration_of_order(outcome: Censored, s: np.ndarray, most: int = 10) -> Or
     order = np.argsort(s, kind="stable")
     parts = np.array_split(order, max(1, min(most, len(order) // 20)))
     curves = [survival_curve(outcome[part]) for part in parts]
-    survived = np.array([float(curve.at(np.array([horizon]))[0]) for curve in curves])
+    survived = np.array([float(curve.at(horizon)) for curve in curves])
     score = np.array([float(s[part].mean()) for part in parts])
     limits = []
     for part, curve, share in zip(parts, curves, survived):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +20,7 @@ from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import train
+from rankwise.workflow.training import train_best
 
 RIGHT, LOG_LOSS = "preferences in the right order", "log-loss of probabilities"
 SMALLEST = 1e-15
@@ -89,19 +90,21 @@ def probabilities(model: TrainedModel, items: Items) -> np.ndarray | None:
     return np.where(preferences.tie, said[:, 1], won)
 
 
-def judge_recipe_on_statements(recipe: Recipe, items: Items, folds: int) -> StatementJudgement:
-    """The recipe by nested cross-validation: every choice is repeated without the judged fold.
+def judge_recipes_on_statements(
+    recipes: Sequence[Recipe], items: Items, folds: int
+) -> StatementJudgement:
+    """The best recipe by nested cross-validation: every choice is repeated without the judged fold.
 
     A fold holds out all statements about some pairs of items, or of some judges.
     """
     preferences = items.preferences
     assert preferences is not None
     data = Statements.checked(items.X, None, items.qid, preferences, preferences.judge)
-    outer = data.folds(min(folds, len(data.folds("auto").units)), random_state=recipe.seed)
+    outer = data.folds(min(folds, len(data.folds("auto").units)), random_state=recipes[0].seed)
     judged = []
     for held, test in track(outer.splits, len(outer.splits), "outer folds"):
         staying = np.delete(np.arange(len(preferences)), held)
-        f = train(recipe, items.with_statements(staying)).predict(items.X, items.qid)
+        f = train_best(recipes, items.with_statements(staying)).predict(items.X, items.qid)
         judged.append((test, (f[preferences.winner[test]] - f[preferences.loser[test]])[None]))
     shares, influence = share_of_statements(preferences, outer.units, judged, 1)
     share, own = float(shares[0, 0]), np.nan_to_num(influence[0, :, 0])

@@ -12,17 +12,11 @@ import numpy as np
 from rankwise import metrics
 from rankwise.evaluation import confidence_interval
 from rankwise.evaluation.intervals import TOO_FEW, interval_over_queries
-from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.scorers import Scorer
 from rankwise.metrics.uncertainty import jackknife
-from rankwise.model_selection.folds import group_labels, kept_together
-from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
-from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.suited_measures import UnsuitedScores, lowest_relevant, suited
-from rankwise.workflow.training import train
 
 MEASURED = ("ranking_error", "ndcg@10", "map", "tau_b")
 """What is shown if nothing else is asked for."""
@@ -137,31 +131,6 @@ def judge(
         else:
             measures.append(_single(key, scorer, y, s))
     return Judgement(measures, queries, by_query, relevant)
-
-
-def judge_recipe(recipe: Recipe, items: Items, folds: int) -> Judgement:
-    """The recipe by nested cross-validation: every choice is repeated without the judged fold.
-
-    Without queries, each fold is judged as a list of its own.
-    """
-    if items.y is None:
-        raise ValueError("this judges scores: judge_recipe_on_statements judges preferences.")
-    y, queries = checked_scores(items.y, items.qid)
-    several = len(queries) > 1
-    groups = group_labels(items.groups, len(y))
-    kept = kept_together(queries, groups)
-    folds = min(folds, len(y) if kept is None else int(kept.max()) + 1)
-    parts = list(refitting_folds(folds, y, queries, recipe.seed, groups).splits)
-    scores, fold_of_item = np.zeros(len(y)), np.zeros(len(y), dtype=int)
-    for number, (held_out, test) in track(enumerate(parts), len(parts), "outer folds"):
-        staying = np.setdiff1d(np.arange(len(y)), held_out)
-        model = train(recipe, items.take(staying))
-        tested = items.take(test)
-        scores[test] = model.predict(tested.X, tested.qid)
-        fold_of_item[test] = number
-    labels = queries.codes if several else fold_of_item
-    scoring = MEASURED if recipe.scoring is None else ("ranking_error", recipe.scoring)
-    return judge(y, scores, labels, scoring=scoring)
 
 
 def _each(scorer: Scorer, y: np.ndarray, s: np.ndarray, queries: Queries) -> np.ndarray:

@@ -23,6 +23,7 @@ class Items:
     y holds scores, or is a Censored with the outcomes of the items, for which qid labels strata.
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
+    `baseline` are the scores of an existing ranking, which `baseline_name` names.
     `description` replaces what `describe` would say.
     """
 
@@ -34,6 +35,8 @@ class Items:
     source: str = "data"
     preferences: Preferences | None = None
     groups: Any = None
+    baseline: Any = None
+    baseline_name: str = "baseline"
     description: str = ""
 
     def __post_init__(self) -> None:
@@ -60,7 +63,7 @@ class Items:
     def take(self, index: np.ndarray) -> Items:
         """The items at these row numbers, without preferences."""
         taken: dict[str, Any] = {"preferences": None}
-        for name in ("X", "y", "qid", "names", "groups"):
+        for name in ("X", "y", "qid", "names", "groups", "baseline"):
             value = getattr(self, name)
             taken[name] = None if value is None else value[index]
         return replace(self, **taken)

@@ -12,10 +12,11 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
+from rankwise.numerics.frame_columns import column_names, require_columns
 from rankwise.supervision.censored import Censored
+from rankwise.workflow.ranking_data import Items, numbered
 
 if TYPE_CHECKING:
-    from rankwise.workflow.ranking_data import Items
     from rankwise.workflow.recipe import Recipe
     from rankwise.workflow.search import Fit
 
@@ -36,6 +37,9 @@ class TrainingRecord(TypedDict, total=False):
     node_names: list[list[str]]  # relations: names of row and of column objects
     reading: dict[str, Any] | None  # command: format and columns of the data file
     command: list[str]  # command: the words of the command that trained the model
+    tried: list[dict[str, Any]]  # the recipes that were chosen from, with their held-out scores
+    nested: dict[str, Any]  # NestedJudgement.record(), if it was asked for
+    baseline: dict[str, Any]  # BaselineVerdict.record(), if there was an existing ranking
 
 
 class TrainedModel(BaseEstimator):
@@ -79,12 +83,40 @@ class TrainedModel(BaseEstimator):
             return trained["fingerprint"] in same
         return (trained.get("source"), trained.get("summary")) == (items.source, items.describe())
 
+    @property
+    def needs_queries(self) -> bool:
+        """Whether scores need qid: features are scaled within queries, and it learnt from some."""
+        fitted = getattr(self.scaler, "fitted_parameters", None)  # other transformers have none
+        if getattr(fitted, "scale", None) != "query":
+            return False
+        trained = self.training.get("trained") or {}
+        if "queries" in trained:
+            return trained["queries"] is not None
+        return getattr(self.scaler, "has_queries_", True)
+
     def prepared(self, X: Any, qid: Any = None) -> Any:
-        """The items scaled, as the ranker sees them."""
+        """The items scaled, as the ranker sees them.
+
+        The columns of a frame are matched by name with the features of training. A model whose
+        features had no names takes the columns in their order.
+        """
+        names = self.training.get("features") or []
+        if column_names(X) is not None and names != numbered("feature", len(names)):
+            X = require_columns(X, names, "the frame")
+            X = X.to_numpy() if not hasattr(self.ranker, "feature_names_in_") else X
         return X if self.scaler is None else self.scaler.transform(X, qid)
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
-        """Scores of the items X, higher is better; qid matters if items are scaled by query."""
+        """Scores of the items X, higher is better.
+
+        If features are scaled within queries, qid is required: without it the items of all queries
+        would be scaled together.
+        """
+        if self.needs_queries and qid is None:
+            raise ValueError(
+                "the model scales features within each query, so predict needs qid: the query of "
+                "each item (for items of a single query, the same label for all of them)."
+            )
         return self.ranker.predict(self.prepared(X, qid))
 
     def __sklearn_is_fitted__(self) -> bool:

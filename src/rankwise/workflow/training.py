@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
@@ -13,12 +13,13 @@ from typing import Any
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.exceptions import GridWarning
+from rankwise.exceptions import DependenceWarning, GridWarning
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.supervision.censored import Censored
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe_choice import label_of
 from rankwise.workflow.search import Fit
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 
@@ -37,6 +38,46 @@ def train(recipe: Recipe, data: Any) -> TrainedModel:
         record["node_features"] = [list(objects.features) for objects in data.domains]
         record["node_names"] = [[str(name) for name in objects.names] for objects in data.domains]
     return TrainedModel(fit.model, fit.scaler, record)
+
+
+def train_best(recipes: Sequence[Recipe], data: Any) -> TrainedModel:
+    """The recipe with the best held-out score, trained; of equal scores the first one.
+
+    The record then holds the score of each recipe in "tried". The score of the best of several is
+    too good: rankwise.workflow.nested_judging says by how much.
+    """
+    if len(recipes) == 1:
+        return train(recipes[0], data)
+    started = time.perf_counter()
+    models: list[TrainedModel] = []
+    tried: list[dict[str, Any]] = []
+    for recipe in recipes:
+        model = train(recipe, data)
+        path = search.SearchPath.from_record(model.training["path"])
+        if path is None or path.lower_is_better:
+            raise ValueError(
+                f"{recipe.learner} cannot be compared with other recipes: it "
+                + (
+                    "chooses by the error of differences. Give --scoring."
+                    if path is not None
+                    else "has a fixed parameter and so no held-out score. Give --alpha auto or a "
+                    "list."
+                )
+            )
+        models.append(model)
+        tried.append(
+            {
+                "recipe": label_of(recipe, recipes),
+                "chosen": f"{path.parameter} {path.chosen:.5g}",
+                "score": path.at_chosen[0],
+                "by": path.by,
+            }
+        )
+    scores = [one["score"] for one in tried]
+    best = models[scores.index(max(scores))]
+    best.record["tried"] = tried
+    best.record["seconds"] = time.perf_counter() - started
+    return best
 
 
 def _fit_items(recipe: Recipe, items: Items) -> Fit:
@@ -68,7 +109,7 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
         items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
     scaler = None
     if recipe.scale != "none" or missing == "median":
-        scaler = ItemScaler(recipe.scale, missing=missing).fit(X)
+        scaler = ItemScaler(recipe.scale, missing=missing).fit(X, qid=items.qid)
         X = scaler.transform(X, items.qid)
     return replace(items, X=X), scaler
 
@@ -94,6 +135,7 @@ def interruptions_raised() -> Iterator[None]:
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("default", UserWarning)
         warnings.simplefilter("ignore", GridWarning)  # the search path says it in its own words
+        warnings.simplefilter("ignore", DependenceWarning)  # the command names the column
         yield
     for warning in seen:
         text = str(warning.message)

@@ -1,13 +1,19 @@
-"""One sentence about a model: whether it orders items better than chance, and how sure that is."""
+"""One sentence about a model: whether it orders items better than chance, or than an existing
+ranking, and how sure that is."""
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+import numpy as np
+
+from rankwise.evaluation import BaselineVerdict, compare
 from rankwise.workflow.judged_outcomes import OutcomeJudgement
 from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
+from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search import COST, SearchPath
+from rankwise.workflow.suited_measures import suited
 
 CHANCE = 0.5
 """The share of pairs that a random order puts into the right order."""
@@ -51,6 +57,45 @@ def verdict(
             "it was trained on. Judge it on other data, or use rankwise crossval.",
         )
     return against_chance(held_out)
+
+
+def against_baseline(
+    name: str,
+    scores: np.ndarray,
+    items: Items,
+    scoring: str | None = None,
+    relevant: float | None = None,
+) -> BaselineVerdict | None:
+    """The scores of the model `name` beside the existing ranking of the items; None without one.
+
+    The items must not be those that the model was trained on. `scoring` is the name of a measure,
+    by default the share of pairs in the right order.
+    """
+    if items.baseline is None:
+        return None
+    baseline = items.baseline_name
+    name = f"the model {name}" if name == baseline else name
+    y = np.asarray(items.y, dtype=float)
+    measure = suited(scoring or "concordance", y, relevant)
+    found = compare({name: scores, baseline: items.baseline}, None, y, items.qid, scoring=measure)
+    return found.against(baseline, name)
+
+
+def in_one_sentence(found: BaselineVerdict) -> Verdict:
+    """The verdict about a baseline in the form of the report."""
+    return Verdict({"yes": "better", "no": "worse", "unproved": "open"}[found.better], str(found))
+
+
+def trained_beside(record: dict[str, Any] | None, baseline: str) -> Verdict:
+    """What the outer folds of training said about a baseline, for data that the model has seen."""
+    known = BaselineVerdict.from_record(record)
+    if known is not None and known.baseline == baseline:
+        return in_one_sentence(known)
+    return Verdict(
+        "open",
+        f"It is open whether the model is better than {baseline}: it was judged on the data that "
+        "it was trained on. Judge it on other data, or train with --baseline.",
+    )
 
 
 def against_chance(share: Share) -> Verdict:

@@ -1,0 +1,164 @@
+"""A whole recipe inside outer folds: what it scores on data that none of its choices saw."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rankwise.evaluation.baseline_verdict import BaselineVerdict
+from rankwise.evaluation.comparison import compare_out_of_fold
+from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
+from rankwise.metrics.scorers import Scorer
+from rankwise.model_selection.folds import group_labels, kept_together
+from rankwise.numerics.progress import track
+from rankwise.supervision.censored import Censored
+from rankwise.workflow.judged_outcomes import judge_recipes_on_outcomes
+from rankwise.workflow.judged_statements import judge_recipes_on_statements
+from rankwise.workflow.judging import MEASURED, Judgement, Measure, judge
+from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe_choice import label_of
+from rankwise.workflow.search import SearchPath
+from rankwise.workflow.suited_measures import suited
+from rankwise.workflow.training import train_best
+
+FOLDS = 5
+"""The number of outer folds if none is given."""
+
+
+@dataclass
+class NestedJudgement:
+    """The measures on outer folds, what each fold chose, and the verdict about a baseline.
+
+    `scores` are those of each item by the model that was trained without its fold. `asked` is the
+    measure by which the recipe chooses.
+    """
+
+    judgement: Judgement
+    asked: Measure
+    chosen: list[str]
+    scores: np.ndarray
+    folds: int
+    seconds: float
+    verdict: BaselineVerdict | None = None
+
+    def record(self) -> dict[str, Any]:
+        """Plain values for the training record and for JSON."""
+        return {
+            **self.judgement.record(),
+            "folds": self.folds,
+            "measure": self.asked.name,
+            **self.asked.record(),
+            "chosen": dict(Counter(self.chosen).most_common()),
+            "seconds": self.seconds,
+        }
+
+
+def judge_recipes(
+    recipes: Sequence[Recipe], items: Items, folds: int = FOLDS, name: str | None = None
+) -> NestedJudgement:
+    """The recipes by nested cross-validation: every choice is repeated without the judged fold.
+
+    Scaling, the width of the kernel, the parameter and the choice among several recipes see only
+    the other folds. Without queries, each fold is judged as a list of its own; with preferences a
+    fold holds out all statements about some pairs of items, or of some judges. `name` is what the
+    verdict about a baseline calls the model. Costs about as much as `folds` trainings.
+    """
+    started = time.perf_counter()
+    if items.preferences is not None or isinstance(items.y, Censored):
+        of_statements = items.preferences is not None
+        way = judge_recipes_on_statements if of_statements else judge_recipes_on_outcomes
+        found = way(recipes, items, folds)
+        asked, seconds = found.measures[0], time.perf_counter() - started
+        return NestedJudgement(found, asked, [], np.zeros(0), folds, seconds)
+    y, queries = checked_scores(items.y, items.qid)
+    several = len(queries) > 1
+    groups = group_labels(items.groups, len(y))
+    kept = kept_together(queries, groups)
+    folds = min(folds, len(y) if kept is None else int(kept.max()) + 1)
+    parts = list(refitting_folds(folds, y, queries, recipes[0].seed, groups).splits)
+    scores, fold_of_item, chosen = np.zeros(len(y)), np.zeros(len(y), dtype=int), []
+    for number, (held_out, test) in track(enumerate(parts), len(parts), "outer folds"):
+        staying = np.setdiff1d(np.arange(len(y)), held_out)
+        model = train_best(recipes, items.take(staying))
+        tested = items.take(test)
+        scores[test] = model.predict(tested.X, tested.qid)
+        fold_of_item[test] = number
+        chosen.append(_chosen(model.training, recipes))
+    units = queries.labels[queries.codes] if several else fold_of_item
+    scoring = recipes[0].scoring
+    judgement = judge(y, scores, units, scoring=_measures(scoring))
+    verdict = None
+    if items.baseline is not None:
+        comparison = compare_out_of_fold(
+            (name or _name(recipes), scores),
+            (items.baseline_name, items.baseline),
+            y,
+            units,
+            by_query=several,
+            groups=items.groups,
+            scoring=suited(scoring or "concordance", y),
+        )
+        verdict = comparison.against(items.baseline_name)
+    seconds = time.perf_counter() - started
+    asked = _asked(judgement, scoring)
+    return NestedJudgement(judgement, asked, chosen, scores, len(parts), seconds, verdict)
+
+
+def price(seconds: float, folds: int) -> str:
+    """What `folds` outer folds will cost after a training that took so many seconds, in words."""
+    expected = max(seconds * (folds - 1), 0.1)
+    if expected < 90:
+        return f"about {expected:.1f} s" if expected < 10 else f"about {expected:.0f} s"
+    if expected < 5400:
+        return f"about {expected / 60:.0f} min"
+    return f"about {expected / 3600:.1f} h"
+
+
+def beside(path: SearchPath | None, nested: dict[str, Any]) -> str:
+    """The nested score of a record, and beside it the one that the choice itself saw, in words."""
+    value, name = nested["value"], nested["measure"]
+    line = f"Nested, {nested['folds']} outer folds: {name} "
+    line += "–" if value is None else f"{value:.4f}"
+    if nested["low"] is not None:
+        line += f", 95% interval {nested['low']:.4f} to {nested['high']:.4f}"
+    line += f" ({nested['reason']})" if nested["reason"] else ""
+    if path is None or path.lower_is_better or value is None:
+        return f"{line}."
+    seen = path.at_chosen[0]
+    by = f", too good by {seen - value:.4f}" if seen > value else ""
+    return f"{line}; the choice itself saw {seen:.4f}{by}."
+
+
+def _name(recipes: Sequence[Recipe]) -> str:
+    return recipes[0].learner if len({one.learner for one in recipes}) == 1 else "the best learner"
+
+
+def _measures(scoring: str | None) -> tuple[str, ...]:
+    return MEASURED if scoring is None else ("ranking_error", scoring)
+
+
+def _asked(judgement: Judgement, scoring: str | None) -> Measure:
+    """The measure of the recipe; the ranking error as the share of pairs in the right order."""
+    if scoring is not None:
+        return judgement[scoring]
+    error = judgement["ranking_error"]
+    value, low, high = (
+        None if end is None else 1.0 - end for end in (error.value, error.high, error.low)
+    )
+    return Measure(Scorer("concordance").name, value, low, high, error.reason)
+
+
+def _chosen(record: Any, recipes: Sequence[Recipe]) -> str:
+    """The choices of one fold in words."""
+    words = [label_of(Recipe.from_record(record["recipe"]), recipes)] if len(recipes) > 1 else []
+    path = SearchPath.from_record(record["path"])
+    if path is not None:
+        words.append(f"{path.parameter} {path.chosen:.5g}")
+    words += [f"{name} {value:.4g}" for name, value in record["found"].items()]
+    return ", ".join(words) or "as given"
