@@ -40,7 +40,6 @@ __all__ = [
     "Suspects",
     "Tournament",
     "TransitivityTest",
-    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
