@@ -161,4 +161,4 @@ def test_the_report_lists_scores_to_check(files, tmp_path):
     run("report", folder / "model.rw", wrong, "-o", tmp_path / "r.html")
     page = (tmp_path / "r.html").read_text()
     assert "Scores to check" in page and "should be checked" in page
-    assert page.split("Scores to check")[1].split("<tr><th>")[1].startswith(f"d{worst}<")
+    assert page.split("Scores to check")[1].split("<tr><th>")[2].startswith(f"d{worst}<")
