@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 )
 
 import rankwise as rw
+from rankwise.learners.interactions import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
 
@@ -147,6 +148,16 @@ def models() -> dict:
         },
         "trained": (
             TrainedModel(_fit(rw.RankRLS(), X, y), ItemScaler().fit(X), {"features": ["a"]}),
+            plain,
+        ),
+        "interactions": (
+            _fit(
+                make_pipeline(
+                    Interactions(include=("cosine", "product", "outer"), rank=2), rw.RankRLS()
+                ),
+                X,
+                y,
+            ),
             plain,
         ),
         "pipeline map": (

@@ -216,6 +216,7 @@ _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
 _RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
 _CHOSEN_RELATION = ("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_")
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
+_CROSSED = ("dimensions_", "query_directions_", "document_directions_")
 _SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")
 
 # The models that `save` accepts, each with its fitted attributes.
@@ -248,6 +249,7 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise.graphs:AllPathsVectorizer", fitted=_GRAPH_LABELS),
     Estimator("rankwise.applications.ppi:InteractionRanker", fitted=_INTERACTIONS),
     Estimator("rankwise.scaling:ItemScaler", fitted=_SCALED),
+    Estimator("rankwise.features:Interactions", fitted=_CROSSED),
     Estimator("rankwise.workflow.trained_model:TrainedModel"),
     *TRANSFORMERS,
 )
