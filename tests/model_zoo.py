@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 )
 
 import rankwise as rw
+from rankwise.learners.interactions import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
 
@@ -65,6 +66,8 @@ def models() -> dict:
         "rank_svm censored": (_fit(rw.RankSVM(), X, OUTCOME), plain),
         "rank_rls preferences": (_fit(rw.RankRLS(), X, preferences=PREFERENCES), plain),
         "rank_rls stream": (_stream(rw.RankRLS(), qid=True), plain),
+        "rank_rls basis stream": (_stream(rw.RankRLS(**rbf, basis=5), qid=True), plain),
+        "rls stream": (_stream(rw.RLS()), plain),
         "rank_rls sparse": (_fit(rw.RankRLS(kernel="poly"), SPARSE, y), thin),
         "rank_rls cg": (_fit(rw.RankRLS(solver="cg"), SPARSE, y, **BY_QUERY), thin),
         "rank_rls random": (
@@ -145,6 +148,16 @@ def models() -> dict:
         },
         "trained": (
             TrainedModel(_fit(rw.RankRLS(), X, y), ItemScaler().fit(X), {"features": ["a"]}),
+            plain,
+        ),
+        "interactions": (
+            _fit(
+                make_pipeline(
+                    Interactions(include=("cosine", "product", "outer"), rank=2), rw.RankRLS()
+                ),
+                X,
+                y,
+            ),
             plain,
         ),
         "pipeline map": (

@@ -37,6 +37,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.Preferences",
             "rankwise.Censored",
             "rankwise.KernelMap",
+            "rankwise.features",
             "rankwise.selection",
             "rankwise.exceptions",
         ],

@@ -7,7 +7,7 @@ from typing import Any
 
 __version__ = "0.1.0"
 
-_ROOMS = ("applications", "datasets", "evaluation", "graphs", "metrics", "selection")
+_ROOMS = ("applications", "datasets", "evaluation", "features", "graphs", "metrics", "selection")
 _HOME = {
     "Censored": "supervision.censored",
     "ConditionalRanker": "learners.conditional_ranker",

@@ -43,9 +43,10 @@ def test_a_search_engine_gets_the_names_of_the_columns(table, tmp_path):
 def test_refusals_are_one_line_and_write_nothing(tmp_path):
     letor, model, out = write_letor(tmp_path / "a.letor"), tmp_path / "m.rw", tmp_path / "out"
     run("train", letor, "-o", model, "--alpha", "1")
-    said = run("export", model, "-o", out, "--format", "solr", code=2).stderr
-    assert "does not know the names" in said and said.count("\n") == 1
-    run("export", model, "-o", out, "--format", "solr", "--feature-names", "a, b, c")
+    names = ("--format", "solr", "--feature-names")
+    said = run("export", model, "-o", out, *names, "a,b c,d", code=2).stderr
+    assert "cannot call a feature 'b c'" in said and said.count("\n") == 1 and not out.exists()
+    run("export", model, "-o", out, *names, "a, b, c")
     out.unlink()
     run("train", letor, "-o", model, "--alpha", "1", "--scale", "query")
     assert "within the query" in run("export", model, "-o", out, code=2).stderr

@@ -8,7 +8,7 @@ from numpy.testing import assert_allclose
 from sklearn.linear_model import Ridge
 from sklearn.model_selection import GroupKFold
 
-from rankwise import RLS, MPRankCV, RankRLS, RankRLSCV, RankSVMCV
+from rankwise import RLS, MPRankCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from rankwise.evaluation import (
     compare,
     cross_val_auc,
@@ -224,3 +224,37 @@ def test_repeated_rows_are_pointed_out():
         warnings.simplefilter("error", EstimateWarning)
         cross_val_auc(RankRLS(), data, sick, groups=who)
         cross_val_auc(RankRLS(), np.sign(data), sick)
+
+
+@pytest.mark.parametrize("unequal", [False, True])
+@pytest.mark.parametrize(
+    "est",
+    [RankRLS(0.01, kernel="rbf", gamma=0.3), RankRLS(loss="unit"), RLS(0.1, kernel="laplacian")],
+)
+def test_patients_without_signal_in_other_shapes(est, unequal):
+    """Kernels, losses and unequal groups: ½ lies within the interval, and p is not small."""
+    rng = np.random.default_rng(2)
+    who = np.repeat(np.arange(20), rng.integers(1, 6, 20) if unequal else 3)
+    sick = rng.permutation(np.arange(20) % 2)[who].astype(float)
+    X = rng.normal(size=(20, 8))[who] + 0.05 * rng.normal(size=(len(who), 8))
+    low, high = leave_pair_out_interval(est, X, sick, groups=who)
+    assert low < 0.5 < high
+    whole = permutation_test(est, X, sick, groups=who, n_permutations=99, random_state=0)
+    assert whole.permuted == "whole groups" and whole.p_value > 0.05
+    within = permutation_test(
+        est, X, rng.normal(size=len(who)), groups=who, n_permutations=99, random_state=0
+    )
+    assert within.permuted == "items within groups" and within.p_value > 0.01
+
+
+def test_patients_without_signal_and_a_refitted_model():
+    rng = np.random.default_rng(3)
+    who = np.repeat(np.arange(10), 3)
+    sick = rng.permutation(np.arange(10) % 2)[who].astype(float)
+    X = rng.normal(size=(10, 5))[who] + 0.05 * rng.normal(size=(30, 5))
+    low, high = leave_pair_out_interval(RankSVM(0.1), X, sick, groups=who)
+    assert low < 0.5 < high
+    found = permutation_test(
+        RankSVM(0.1), X, sick, groups=who, n_permutations=19, cv=5, random_state=0
+    )
+    assert found.permuted == "whole groups" and found.p_value > 0.05

@@ -2,23 +2,16 @@
 
 import numpy as np
 import pytest
-from sklearn.impute import SimpleImputer
-from sklearn.kernel_approximation import Nystroem
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
-    FunctionTransformer,
-    MinMaxScaler,
-    PolynomialFeatures,
-    RobustScaler,
     StandardScaler,
 )
 
 import rankwise as rw
 from rankwise.exports.model_steps import checked_steps
-from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
-from tests.model_zoo import X_NEW, X, models, y
+from tests.model_zoo import X, models, y
 
 ZOO = models()
 
@@ -40,51 +33,10 @@ def test_every_model_of_the_zoo_is_exported_or_refused_with_a_reason(name):
             checked_steps(model)
 
 
-PIPELINES = {
-    "imputer": (SimpleImputer(), StandardScaler()),
-    "scaled twice": (RobustScaler(), MinMaxScaler((-3, 2)), StandardScaler(with_mean=False)),
-    "polynomial": (StandardScaler(), PolynomialFeatures(3)),
-    "nystroem": (StandardScaler(), Nystroem(n_components=12, random_state=0)),
-    "nystroem chi2": (MinMaxScaler((5, 6)), Nystroem("chi2", n_components=12, random_state=0)),
-    "map": (rw.KernelMap("poly", basis=9, random_state=0),),
-    "linear map": (rw.KernelMap("linear", basis=9, random_state=0),),
-    "map of a map": (rw.KernelMap(basis=9, random_state=0), StandardScaler(), rw.KernelMap()),
-    "our scaler": (ItemScaler("standard", missing="median"),),
-}
-
-
-@pytest.mark.parametrize("name", PIPELINES)
-def test_pipelines(name):
-    model = make_pipeline(*PIPELINES[name], rw.RankRLS()).fit(X, y)
-    scores = checked_steps(model).scores(X_NEW)[:, 0]
-    assert np.allclose(scores, model.predict(X_NEW), rtol=1e-8)
-
-
 def test_searches_are_their_best_model():
     search = GridSearchCV(make_pipeline(StandardScaler(), rw.RankRLS()), {"rankrls__alpha": [1, 2]})
     search.fit(X, y)
     assert checked_steps(search).learner == "RankRLS"
-
-
-@pytest.mark.parametrize(
-    ("model", "reason"),
-    [
-        (rw.RankRLS(kernel=lambda a, b: a @ b.T), "code of your own"),
-        (make_pipeline(FunctionTransformer(np.abs), rw.RankRLS()), "FunctionTransformer"),
-        (make_pipeline(SimpleImputer(add_indicator=True), rw.RankRLS()), "add_indicator"),
-    ],
-)
-def test_refused(model, reason):
-    with pytest.raises(ValueError, match=reason):
-        checked_steps(model.fit(X, y))
-
-
-def test_scaling_by_query_is_refused_with_the_way_out():
-    qid = np.repeat([1, 2, 3], 10)
-    scaler = ItemScaler("query").fit(X, qid=qid)
-    model = TrainedModel(rw.RankRLS().fit(scaler.transform(X, qid), y, qid=qid), scaler, {})
-    with pytest.raises(ValueError, match=r"within the query.*rankwise serve"):
-        checked_steps(model)
 
 
 def test_a_learner_with_other_predictions_is_refused():

@@ -7,11 +7,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import (
     MaxAbsScaler,
     MinMaxScaler,
     Normalizer,
+    OneHotEncoder,
     PolynomialFeatures,
     RobustScaler,
     StandardScaler,
@@ -103,6 +105,28 @@ def test_graph_only_steps(norm):
     X[3] = 0
     for steps in ((Normalizer(norm),), (StandardScaler(), PolynomialFeatures(3))):
         assert_equal_scores(make_pipeline(*steps, rw.RankRLS()).fit(X, y), X)
+
+
+@pytest.mark.parametrize("unknown", ["error", "ignore"])
+def test_columns_of_their_own_and_levels(unknown):
+    pandas = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 4)), rng.normal(size=40)
+    X[:, 1] = rng.integers(3, size=40)
+    frame = pandas.DataFrame(X, columns=["a", "b", "c", "d"])
+    encoder = OneHotEncoder(handle_unknown=unknown, drop="first" if unknown == "error" else None)
+    parts = [
+        ("level", encoder, ["b"]),
+        ("number", StandardScaler(), ["d", "a"]),
+        ("no", "drop", ["c"]),
+    ]
+    model = make_pipeline(ColumnTransformer(parts), rw.RankRLS(kernel="rbf")).fit(frame, y)
+    X[0, 1] = 7
+    with tempfile.TemporaryDirectory() as folder:
+        found = exported_scores(model, X, "onnx", folder)
+    rest = slice(1, None) if unknown == "error" else slice(None)
+    assert np.allclose(found[rest], model.predict(frame.assign(b=X[:, 1])[rest]), rtol=1e-9)
+    assert np.isnan(found[0]) == (unknown == "error")
 
 
 def test_boosted_thresholds_and_missing_values():

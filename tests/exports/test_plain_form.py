@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from sklearn.compose import ColumnTransformer
 from sklearn.feature_selection import SelectKBest, f_regression
 from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
@@ -42,6 +43,21 @@ def test_selected_features_and_kernels(tmp_path):
         model = make_pipeline(*steps, learner).fit(X, y)
         found = exported_scores(model, X, "json", tmp_path)
         assert np.allclose(found, model.predict(X), rtol=1e-9, atol=1e-12)
+
+
+def test_columns_with_scalers_of_their_own(tmp_path):
+    X, y = data()
+    X[5, 1] = X[6, 0] = np.nan
+    parts = [("a", make_pipeline(SimpleImputer(), RobustScaler()), [3, 1])]
+    parts.append(("b", MinMaxScaler(), [2]))
+    for learner in (rw.RankRLS(), rw.RankRLS(kernel="rbf"), rw.RankBoost(9)):
+        model = make_pipeline(ColumnTransformer(parts), learner).fit(X, y)
+        found = exported_scores(model, X, "json", tmp_path)
+        assert np.allclose(found, model.predict(X), rtol=1e-9, atol=1e-12)
+    twice = ColumnTransformer([("a", StandardScaler(), [0, 2, 3]), ("b", MinMaxScaler(), [2, 3])])
+    with pytest.raises(ValueError, match="two ways"):
+        model = make_pipeline(SimpleImputer(), twice, rw.RankRLS()).fit(X, y)
+        exported_scores(model, X, "json", tmp_path)
 
 
 def test_values_that_fill_gaps_are_those_of_features_as_they_come(tmp_path):

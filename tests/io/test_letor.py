@@ -169,8 +169,9 @@ def test_options_are_checked():
             _read("1 1:1", **options)
     with pytest.raises(rw.ReadError, match="zero_based"):
         _read("1 0:1", zero_based=False)
+    assert _read("1 1:1".encode("utf-16")).X.tolist() == [[1.0]]
     with pytest.raises(rw.ReadError, match="UTF-16"):
-        _read("1 1:1".encode("utf-16"))
+        _read("1 1:1".encode("utf-16-le"))
 
 
 def test_query_sizes_in_a_file_beside(tmp_path):

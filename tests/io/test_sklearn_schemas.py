@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+import sklearn
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
@@ -30,6 +31,7 @@ from sklearn.preprocessing import (
 import rankwise as rw
 from rankwise.exceptions import VersionWarning
 from rankwise.io.sklearn_schemas import TRANSFORMERS
+from rankwise.scaling import ItemScaler
 from tests.io.test_damaged_models import forged
 from tests.io.test_model_fields import replaced, tree_and_arrays
 
@@ -334,3 +336,20 @@ def damaged_source(tmp_path_factory):
     about = json.loads(json.loads(data[8 : 8 + size])["__metadata__"]["rankwise"])
     assert about["probe"] is not None
     return tree, arrays, about["probe"]
+
+
+def test_labels_are_routed_and_output_is_configured_as_before(tmp_path):
+    X, labels = FRAME[NUMBERS], {"qid": qid}
+    table = numbers_only().set_output(transform="pandas")
+    model = fitted(table)
+    assert_allclose(again(model, tmp_path).predict(FRAME), model.predict(FRAME))
+    sklearn.set_config(enable_metadata_routing=True)
+    try:
+        scaler = StandardScaler().set_fit_request(sample_weight=False)
+        model = make_pipeline(scaler, ItemScaler("query"), rw.RankRLS()).fit(X, y, **labels)
+        loaded = again(model, tmp_path)
+        assert_allclose(loaded.predict(X[NUMBERS[::-1]], **labels), model.predict(X, **labels))
+        with pytest.raises(ValueError, match="qid is required"):
+            loaded.predict(X)
+    finally:
+        sklearn.set_config(enable_metadata_routing=False)

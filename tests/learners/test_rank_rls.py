@@ -246,9 +246,9 @@ def test_partial_fit_refuses_a_query_seen_before():
         fitted.partial_fit(X[:3], Y[:3, 0], qid=[9, 9, 4])
 
 
-def test_partial_fit_is_for_linear_models():
+def test_partial_fit_needs_features():
     assert not hasattr(RankRLS(kernel="rbf"), "partial_fit")
-    assert not hasattr(RankRLS(basis=3), "partial_fit")
+    assert hasattr(RankRLS(kernel="rbf", basis=3), "partial_fit")
 
 
 def test_partial_fit_takes_a_query_of_ties():

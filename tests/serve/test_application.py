@@ -43,6 +43,7 @@ def test_many_queries_as_lines(port):
     first, second, third, fourth = map(json.loads, content.splitlines())
     assert len(first["items"]) == 3 and len(third["items"]) == 2
     assert "no items" in second["error"] and "not JSON" in fourth["error"]
+    assert ask(port, "/rank", b"{}\n" * 30_000, kind="application/x-ndjson")[0] == 413
     body = "\n".join([json.dumps({"items": [{"price": 1, "stars": 1, "age": 1}] * 150})] * 2)
     assert ask(port, "/rank", body.encode(), kind="application/x-ndjson")[0] == 413
 
@@ -80,6 +81,7 @@ BAD = {
     "text": (b'{"items": [{"price": "5", "stars": 1, "age": 1}]}', 422, "items[0]: 'price'"),
     "missing": (b'{"items": [{"price": null, "stars": 1, "age": 1}]}', 422, "NaN"),
     "nested": (b'{"items": [{"price": [1], "stars": 1, "age": 1}]}', 422, "a list"),
+    "overflow": (b'{"items": [{"price": -1.79e308, "stars": 1.79e308, "age": 1}]}', None, ""),
     "integer": (b'{"items": [{"price": 9007199254740993, "stars": 1, "age": 1}]}', 422, "float64"),
 }
 

@@ -172,6 +172,30 @@ def test_phones_in_light_and_dark(session, dark):
     assert (sum(map(int, paper[4:-1].split(","))) < 200) == dark
 
 
+def test_categories_are_chosen_from_their_levels(session, tmp_path):
+    page, _ = session
+    learnt = [{"name": "price"}, {"name": "city", "kind": "category", "levels": ["Bonn", NASTY]}]
+    model, _ = trained(features=["price", "city=Bonn", f"city={NASTY}"], reading={"learnt": learnt})
+    rw.save(model, tmp_path / "model.rw")
+    with serving(tmp_path / "model.rw") as (_, port):
+        page.open(f"http://127.0.0.1:{port}/")
+        page.wait("!document.getElementById('card').hidden")
+        give(page, "price;city\n50;Bonn\n51;Paris\n52,5;Bonn", 3)
+        page.run("document.querySelectorAll('#order button')[0].click()")
+        options = "[...document.querySelectorAll('#fields option')].map(e => e.value)"
+        page.wait(f"{options}.length >= 2")
+        assert page.run(options)[:2] == ["Bonn", NASTY]
+        before = page.run("state.asked")
+        page.run(
+            "const s = document.querySelector('#fields select'); s.selectedIndex = 1;"
+            "s.dispatchEvent(new Event('change'))"
+        )
+        page.wait(f"state.asked > {before} && at('error').hidden")
+        assert page.run("window.hacked") is None
+        page.run("at('made-up').click()")
+        page.wait("document.querySelectorAll('#order li').length === 8")
+
+
 def test_many_items_and_a_server_that_is_gone(session, tmp_path):
     page, _ = session
     model, X = trained()

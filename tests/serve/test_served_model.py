@@ -71,6 +71,33 @@ def test_scaling_within_the_query_uses_the_items_of_the_request():
     assert served.rank(items)[0]["id"].startswith("n")
 
 
+def test_categories_become_the_features_of_training():
+    _, X = trained()
+    cities = np.array(["Bonn", "Köln", "Bonn <b>"])[np.arange(60) % 3]
+    levels = ["Bonn", "Bonn <b>", "Köln"]
+    hot = (cities[:, None] == np.array(levels)).astype(float)
+    wide = np.column_stack((X[:, :1], hot, X[:, 1:2]))
+    features = ["price", *(f"city={level}" for level in levels), "emb 1"]
+    learnt = [{"name": "price"}, {"name": "city", "kind": "category", "levels": levels}]
+    record = {"features": features, "reading": {"learnt": learnt}}
+    model = TrainedModel(rw.RankRLS().fit(wide, X[:, 0]), None, record)
+    served = ServedModel(model)
+    assert served.columns == ["price", "city", "emb 1"]
+    items = [{"city": c, "price": p, "emb 1": e} for c, p, e in zip(cities, X[:, 0], X[:, 1])]
+    scores = {row["index"]: row["score"] for row in served.rank(items)}
+    assert np.allclose([scores[i] for i in range(60)], model.predict(wide))
+    items[0]["city"] = "Paris"
+    wide[0, 1:4] = 0
+    assert served.scores(items)[0] == pytest.approx(model.predict(wide)[0])
+    assert served.explain(items)["parts"][0]["name"] in features
+    for city, message in ((None, "NaN"), ([1], "no category")):
+        items[0]["city"] = city
+        with pytest.raises(ValueError, match=message):
+            served.rank(items)
+    with pytest.raises(ValueError, match="lack 'city'"):
+        served.rank([{"price": 1, "emb 1": 2}])
+
+
 def test_missing_values_as_in_predict():
     model, X = trained()
     gap = items_of(X[:3])

@@ -70,6 +70,8 @@ def _refuse_unavailable(recipe: Recipe, files: DataOptions) -> None:
     for role, column in files.columns.items():
         if column is not None and role not in READ_COLUMNS:
             raise Mistake(f"on a cluster {COLUMNS[role].option} is not available.")
+    if files.cells.given:
+        raise Mistake(f"on a cluster {files.cells.given} is not available.")
     if recipe.learner not in LEARNERS:
         raise Mistake(f"on a cluster --learner is one of {', '.join(LEARNERS)}.")
     if recipe.scale != "none" or recipe.missing != "refuse":

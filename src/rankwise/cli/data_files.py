@@ -5,16 +5,21 @@ from __future__ import annotations
 import io
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import PurePath
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
+from rankwise.cli.table_features import known_features, new_features, records_of, width_of
 from rankwise.exceptions import ReadError
+from rankwise.io.feature_columns import refuse_absent, stacked_columns
 from rankwise.io.source import Source, read_source
-from rankwise.io.tables import Columns, read_columns
+from rankwise.io.table_columns import Columns
+from rankwise.io.tables import read_columns
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
@@ -60,15 +65,20 @@ def read_items(
     `features` are the features of a model, which then must be there. Without a model a table must
     have scores, unless scores=False.
     """
-    source = read_source(path)
+    source = read_source(path, files.cells.encoding)
     if not source.data.strip():
         raise ReadError("the file is empty.", source.name)
     format_ = _recognised(path, source) if files.format == "auto" else files.format
+    own = features if features is None else features[: len(features) - width_of(files.cells.arrays)]
     if format_ == "letor":
         if any(files.columns.get(role) for role in OUTCOME) and features is None:
             raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
-        return _letor(path, source, files, features), files
-    return _table(read_columns(source), files, features, scores)
+        items = _letor(path, source, files, own)
+    else:
+        columns = read_columns(source)
+        columns.decimal = files.cells.decimal
+        items, files = _table(columns, files, own, scores)
+    return with_arrays(items, files, trained=features is not None)
 
 
 def _recognised(path: str, source: Source) -> str:
@@ -165,10 +175,14 @@ def _table(
         others = {*files.columns.values(), *files.ignore}
         if files.baseline_as_feature:
             others.discard(files.columns["baseline"])
-        features = [column for column in columns.values if column not in others]
-        if not features:
+        chosen = [column for column in columns.values if column not in others]
+        if not chosen and not files.cells.features:
             raise ValueError(f"{columns.name} has no column left that could be a feature.")
-    X = _features(columns, features, trained=not is_new)
+        X, learnt = new_features(columns, chosen, files.cells.categorical)
+        files = replace(files, cells=replace(files.cells, learnt=records_of(learnt)))
+        features = [feature for column in learnt for feature in column.features]
+    else:
+        X = known_features(columns, features, files.cells)
     known: dict[str, Any] = {
         column.item_field: column.values(columns, name)
         for role, column in COLUMNS.items()
@@ -182,7 +196,26 @@ def _table(
     if all(part is not None for part in parts):
         time, event = parts
         known["y"] = Censored(event, time)
-    return Items(X, features=list(features), source=columns.name, **known), files
+    items = Items(X, features=list(features), source=columns.name, line_of=columns.line, **known)
+    return items, files
+
+
+def with_arrays(items: Items, files: DataOptions, trained: bool) -> tuple[Items, DataOptions]:
+    """The items with the features of the arrays beside them, which a model must find again."""
+    cells = files.cells
+    if not cells.features and not cells.arrays:
+        return items, files
+    from rankwise.cli.array_features import array_features
+
+    names, blocks, arrays = array_features(items, cells, trained)
+    if not blocks:
+        return items, files
+    if sparse.issparse(items.X):
+        X = sparse.hstack([items.X, *blocks], format="csr")
+    else:
+        X = stacked_columns([items.X, *blocks], len(items))
+    joined = replace(items, X=X, features=items.features + names)
+    return joined, replace(files, cells=replace(cells, arrays=arrays))
 
 
 def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> str:
@@ -194,27 +227,6 @@ def require_target(files: DataOptions, table: str, columns: Iterable[str]) -> st
             f"{', '.join(map(repr, columns))}. For censored outcomes give --time and --event."
         )
     return target
-
-
-def _features(columns: Columns, chosen: list[str], trained: bool) -> np.ndarray:
-    absent = [name for name in chosen if name not in columns.values]
-    if absent:
-        shown = ", ".join(map(repr, absent[:5])) + (", ..." if len(absent) > 5 else "")
-        raise ValueError(
-            f"{columns.name} lacks {len(absent)} of the model's {len(chosen)} features: {shown}."
-        )
-    numbers: dict[str, Any] = {name: columns.numbers(name) for name in chosen}
-    words = [name for name, values in numbers.items() if values is None]
-    if words and not trained:
-        hint = " ".join(f"--ignore {name!r}" for name in words[:8])
-        raise ValueError(
-            f"{columns.name}: {', '.join(map(repr, words[:8]))} "
-            f"{'holds' if len(words) == 1 else 'hold'} text, not numbers. Say what it is (--query, "
-            f"--id), or leave it out: {hint}."
-        )
-    for name in words:
-        columns.must_be_numbers(name)
-    return np.column_stack([numbers[name] for name in chosen])
 
 
 def read_preferences(files: DataOptions, items: Items) -> Items:
@@ -286,7 +298,8 @@ def read_nodes(path: str, features: list[str] | None = None) -> Items:
     name, *others = columns.values
     if not others:
         raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
-    X = _features(columns, features or others, trained=features is not None)
+    refuse_absent(columns, features or others)
+    X, _ = new_features(columns, features or others)
     names = columns.text(name)
     if len(set(names)) < len(names):
         seen, counts = np.unique(names, return_counts=True)

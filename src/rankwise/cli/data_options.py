@@ -14,8 +14,10 @@ from typing import Any
 import click
 import numpy as np
 
+from rankwise.cli.cell_options import CELLS, CellOptions
 from rankwise.cli.recipe_options import stacked
-from rankwise.io.tables import Columns
+from rankwise.io.near_names import no_column
+from rankwise.io.table_columns import Columns
 
 FORMAT = click.option(
     "--format",
@@ -97,8 +99,7 @@ class ColumnOption:
             lower = {column.lower(): column for column in reversed(columns)}
             return next((lower[name] for name in self.usual if name in lower), None)
         if required and given not in columns:
-            listed = ", ".join(map(repr, columns))
-            raise ValueError(f"{table} has no column {given!r} ({self.option}); it has {listed}.")
+            raise ValueError(no_column(table, given, self.option, columns))
         return given if given in columns else None
 
 
@@ -146,6 +147,7 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
+    cells: CellOptions = field(default_factory=CellOptions)
     votes: dict[str, str | None] = field(default_factory=dict)
     outcomes: dict[str, str] | None = None
 
@@ -169,7 +171,8 @@ class DataOptions:
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
-        return {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        known = {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        return known | self.cells.record()
 
     def over(self, record: dict[str, Any] | None) -> DataOptions:
         """These options; columns that they leave open are those of the record."""
@@ -179,7 +182,8 @@ class DataOptions:
             columns |= dict.fromkeys(OUTCOME)
         elif any(self.columns.get(role) for role in OUTCOME):
             columns["target"] = None
-        return replace(self, columns=columns, ignore=self.ignore or tuple(past.get("ignore", ())))
+        ignore = self.ignore or tuple(past.get("ignore", ()))
+        return replace(self, columns=columns, ignore=ignore, cells=self.cells.over(past))
 
     def found_in(self, table: str, names: list[str], required: bool = True) -> DataOptions:
         """The options for a table with these columns, in which usual names are recognised."""
@@ -219,6 +223,7 @@ def data_options(
         def bundled(*args: Any, **options: Any) -> Any:
             columns = {role: options.pop(role) for role in roles}
             others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
+            others["cells"] = CellOptions(**{name: options.pop(name) for name in CELLS})
             others["votes"] = {name: options.pop(name) for name in VOTES}
             others["baseline_as_feature"] = options.pop("baseline_as_feature", False)
             return command(*args, files=DataOptions(columns=columns, **others), **options)
@@ -228,7 +233,7 @@ def data_options(
             name = query if role == "query" else COLUMNS[role].option
             about = f"Tables: the column of {COLUMNS[role].content}."
             options.append(click.option(name, role, metavar="COLUMN", help=about))
-        options.append(IGNORE)
+        options += [IGNORE, *CELLS.values()]
         options += [BASELINE_AS_FEATURE] if baseline and trains else []
         for role, about in FILES.items():
             name = f"--{role.replace('_', '-')}"

@@ -112,6 +112,7 @@ class ModelAndData:
             read_ratings,
             refuse_vote_columns,
         )
+        from rankwise.learners.item_scaler import FILLED
 
         model, record = self.model, self.model.training
         features = record.get("features") or None
@@ -129,7 +130,7 @@ class ModelAndData:
                 f"{items.source} has no column of queries, but the model scales features within "
                 "each query: give --query COLUMN."
             )
-        fills_missing = model.scaler is not None and model.scaler.missing == "median"
+        fills_missing = model.scaler is not None and model.scaler.missing in FILLED
         if not fills_missing and type(model.ranker).__name__ != "RankBoost":
-            items.refuse_missing("Train with --missing median, or --learner rank-boost.")
+            items.refuse_missing("Train with --missing mean, or --learner rank-boost.")
         return read_preferences(self.files, items) if self.files.preferences else items

@@ -110,8 +110,9 @@ recipe_options = stacked(
     recipe_option("--scale", "Scale features over all items, or within each query.", *SCALES),
     recipe_option(
         "--missing",
-        "Missing values: an error, or the feature's median (rank-boost takes them as they are).",
-        *("refuse", "median"),
+        "Missing values: an error, or the feature's mean or median (rank-boost takes them as they "
+        "are).",
+        *("refuse", "mean", "median"),
     ),
     recipe_option("--cv", "Judge candidates by a hold-out or this many folds.", type=HOLD_OUT),
     recipe_option(

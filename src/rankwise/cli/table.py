@@ -73,12 +73,13 @@ def table(
 def _features(path: str, query: str | None, name: str | None) -> Any:
     """The table of features; columns of queries and documents by their usual names."""
     from rankwise.io.source import read_source
-    from rankwise.io.tables import read_columns, table_of
+    from rankwise.io.tables import read_columns, read_table
 
-    columns = read_columns(read_source(path))
-    names = list(columns.values)
+    if path == "-":
+        raise Mistake("--table is a file: standard input cannot be read twice.")
+    names = list(read_columns(read_source(path)).values)
     query = COLUMNS["query"].find(path, names, query, required=True)
     name = COLUMNS["name"].find(path, names, name, required=True)
     if name is None:
         raise Mistake(f"{path}: which column names the documents? Give --id.")
-    return table_of(columns, query=query, comments=name)
+    return read_table(path, query=query, comments=name)

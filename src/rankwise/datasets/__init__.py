@@ -1,5 +1,6 @@
 """Readers of data files, and generators of data whose true model is known."""
 
+from rankwise.datasets.hybrid_search import make_hybrid_search
 from rankwise.datasets.synthetic import make_ranking, make_rock_paper_scissors
 from rankwise.io.edge_lists import read_edges, read_preferences, read_ratings
 from rankwise.io.letor import read_letor, write_letor
@@ -16,6 +17,7 @@ __all__ = [
     "Pair",
     "Sentence",
     "Token",
+    "make_hybrid_search",
     "make_ranking",
     "make_rock_paper_scissors",
     "read_edges",

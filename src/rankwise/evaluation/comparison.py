@@ -204,7 +204,7 @@ def _compared(
     if by_query is not None or not measure.judges_pairs:
         n_units = len(held_out.estimates[0].influence)
         kind = "folds" if by_query is None else "queries"
-        warn_of_few(n_units, kind, stacklevel=4)
+        warn_of_few(n_units, kind, stacklevel=3)
         how += f", {n_units if by_query is None else len(by_query)} {kind} paired"
     order = np.argsort([-one.score for one in held_out.estimates], kind="stable")
     names = [list(estimates)[i] for i in order]
@@ -259,7 +259,7 @@ def _of_statements(
     """
     found, folds = statement_estimates(models, data, cv, random_state)
     n_units = len(folds.units)
-    warn_of_few(n_units, folds.what)
+    warn_of_few(n_units, folds.what, stacklevel=3)
     order = sorted(found, key=lambda name: -found[name].score)
     estimates = {name: found[name] for name in order}
 

@@ -248,7 +248,7 @@ def interval_over_queries(
     return max(low, limits[0]), min(high, limits[1])
 
 
-def warn_of_few(units: int, what: str = "queries", stacklevel: int = 3) -> None:
+def warn_of_few(units: int, what: str = "queries", stacklevel: int = 2) -> None:
     """Say that an estimate over so few queries or folds tells little."""
     if units < TOO_FEW:
         warnings.warn(

@@ -51,7 +51,7 @@ def dynamic_auc_intervals(
     check_level(level)
     found = cumulative_dynamic_auc(train, test, s, times)
     outcome, scores = checked_outcome(test, "test"), np.asarray(s, dtype=float).ravel()
-    weights = censoring_weights(train, outcome)
+    weights = censoring_weights(train, outcome, np.nextafter(found.times[-1], np.inf))
     limits = np.empty((len(found.times), 2))
     for row, (t, auc) in enumerate(zip(found.times, found.auc)):
         is_control = outcome.time > t

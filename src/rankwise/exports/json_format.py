@@ -30,7 +30,7 @@ def to_json(function: ScoringFunction) -> bytes:
         "learner": function.learner,
         "features": function.features,
         "outputs": function.n_outputs,
-        "fill": None if form.fill is None else form.fill.tolist(),
+        "fill": _filled(form.fill),
         **_function(form, function),
     }
     return (json.dumps(record, allow_nan=False, indent=1) + "\n").encode()
@@ -76,6 +76,12 @@ def _function(form: PlainForm, function: ScoringFunction) -> dict[str, Any]:
         "basis": step.basis.tolist(),
         "coefficients": _by_output(coefficients, function.single),
     }
+
+
+def _filled(fill: np.ndarray | None) -> list[float | None] | None:
+    if fill is None:
+        return None
+    return [None if np.isnan(value) else value for value in fill.tolist()]
 
 
 def _by_output(weights: np.ndarray, single: bool) -> list:

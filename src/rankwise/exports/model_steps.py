@@ -1,44 +1,37 @@
 """From a fitted estimator to its steps, by public attributes only.
 
 A learner whose scores are `representation.of(X) @ coefficients` needs nothing here: all learners of
-rankwise do so. Before anything is written, `checked_steps` compares the steps with `predict`.
+rankwise do so. `transformer_steps` has the transformers of pipelines. Before anything is written,
+`checked_steps` compares the steps with `predict`.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exports.scoring_steps import (
-    Clip,
-    DivideByNorm,
-    Fill,
+    Branches,
     KernelValues,
-    Monomials,
+    Levels,
     MultiplyAndAdd,
     Product,
-    Select,
     Standardise,
     Step,
     Thresholds,
 )
-from rankwise.numerics.arrays import dense
-from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import Representation
+from rankwise.exports.transformer_steps import expansion, fitted_parts, transformation
 from rankwise.workflow.ranking_data import numbered
-from rankwise.workflow.trained_model import TrainedModel
 
 PROBES = 32
 """How many made-up items are scored by the steps and by `predict` before a model is exported."""
 CLOSE = 1e-9
 """How close both scores must be, beside the sizes of the terms that they add up."""
-DEFAULT_GAMMA = {"chi2": 1.0}
-"""scikit-learn's gamma of Nystroem where it is not 1/n."""
 
 
 @dataclass(frozen=True)
@@ -74,9 +67,9 @@ def checked_steps(est: Any, features: Sequence[str] | None = None) -> ScoringFun
     check_is_fitted(est)
     if not hasattr(est, "predict"):
         raise ValueError(f"{type(est).__name__} gives no scores: export a model that predicts.")
-    parts = list(_flattened(est))
+    parts = list(fitted_parts(est))
     ranker = parts[-1]
-    steps = [step for part in parts[:-1] for step in _transformation(part)]
+    steps = [step for part in parts[:-1] for step in transformation(part)]
     steps = _merged([*steps, *_scores(ranker)])
     width = next(part.n_features_in_ for part in parts if hasattr(part, "n_features_in_"))
     names, named = _names(est, parts, width, features)
@@ -103,22 +96,6 @@ def _names(
     return numbered("feature", n), False
 
 
-def _flattened(est: Any) -> Iterator[Any]:
-    """The fitted parts of searches, pipelines and trained models, in the order of their use."""
-    if hasattr(est, "best_estimator_"):
-        yield from _flattened(est.best_estimator_)
-    elif isinstance(est, TrainedModel):
-        for part in (est.scaler, est.ranker):
-            if part is not None:
-                yield from _flattened(part)
-    elif hasattr(est, "steps"):
-        for _, part in est.steps:
-            if part is not None and part != "passthrough":
-                yield from _flattened(part)
-    else:
-        yield est
-
-
 def _scores(ranker: Any) -> list[Step]:
     name = type(ranker).__name__
     if hasattr(ranker, "predict_edges"):
@@ -136,113 +113,7 @@ def _scores(ranker: Any) -> list[Step]:
         raise ValueError(f"{name} is not a learner of rankwise: its scores have no known formula.")
     W = np.asarray(ranker.coefficients, dtype=float)
     width = ranker.n_features_in_
-    return _expansion(ranker.representation, W.reshape(len(W), -1), width, name)
-
-
-def _expansion(space: Representation, W: np.ndarray, n: int, name: str) -> list[Step]:
-    """Scores or features `space.of(X) @ W`."""
-    kernel = space.kernel
-    if kernel.is_precomputed:
-        raise ValueError(
-            f'{name} was fitted with kernel="precomputed": the file would not know the kernel. '
-            "Fit with the name of a kernel."
-        )
-    if callable(kernel.kernel):
-        raise ValueError(
-            f"the kernel of {name} is code of your own, which no exported file holds: fit with the "
-            "name of a kernel."
-        )
-    if kernel.is_linear or space.X_basis is None:
-        return [Product(W, name)]
-    gamma = 1.0 / n if kernel.gamma is None else float(kernel.gamma)
-    basis = np.asarray(dense(space.X_basis), dtype=float)
-    return [KernelValues(replace(kernel, gamma=gamma), basis, name), Product(W, name)]
-
-
-def _transformation(part: Any) -> list[Step]:
-    name = type(part).__name__
-    if name in TRANSFORMATIONS:
-        return TRANSFORMATIONS[name](part)
-    if hasattr(part, "get_support"):
-        return [Select(part.get_support(indices=True), name)]
-    raise ValueError(
-        f"{name} cannot be exported: the steps that can are {', '.join(TRANSFORMATIONS)} and "
-        "selectors of columns."
-    )
-
-
-def _item_scaler(part: Any) -> list[Step]:
-    if part.fitted_parameters.scale == "query":
-        raise ValueError(
-            "the model scales every feature within the query, so a score depends on the other "
-            "items of its query, and a file that scores one item at a time cannot know them. Train "
-            'with scale="standard" (--scale standard), or serve the model with `rankwise serve`.'
-        )
-    steps: list[Step] = []
-    if hasattr(part, "fill_"):
-        steps.append(Fill(part.fill_, "ItemScaler"))
-    if hasattr(part, "deviation_"):
-        offset = part.mean_ if part.centred_ else np.zeros_like(part.deviation_)
-        steps.append(Standardise(offset, part.deviation_, "ItemScaler"))
-    return steps
-
-
-def _imputer(part: Any) -> list[Step]:
-    values = np.asarray(part.statistics_)
-    if getattr(part, "add_indicator", False) or values.dtype.kind not in "fiu":
-        raise ValueError("SimpleImputer is exported for numbers and without add_indicator only.")
-    if not isinstance(part.missing_values, float) or not np.isnan(part.missing_values):
-        raise ValueError("SimpleImputer is exported if missing values are nan only.")
-    values = values.astype(float)
-    kept = np.flatnonzero(~np.isnan(values))
-    steps: list[Step] = [Fill(values[kept], "SimpleImputer")]
-    return steps if len(kept) == len(values) else [Select(kept, "SimpleImputer"), *steps]
-
-
-def _centred(part: Any, offset: Any, scale: Any) -> list[Step]:
-    n = part.n_features_in_
-    offset = np.zeros(n) if offset is None else np.asarray(offset, dtype=float)
-    scale = np.ones(n) if scale is None else np.asarray(scale, dtype=float)
-    return [Standardise(offset, scale, type(part).__name__)]
-
-
-def _min_max(part: Any) -> list[Step]:
-    steps: list[Step] = [MultiplyAndAdd(part.scale_, part.min_, "MinMaxScaler")]
-    low, high = part.feature_range
-    return [*steps, Clip(low, high, "MinMaxScaler")] if part.clip else steps
-
-
-def _nystroem(part: Any) -> list[Step]:
-    options = {k: v for k in ("gamma", "degree", "coef0") if (v := getattr(part, k)) is not None}
-    if not callable(part.kernel):
-        options.setdefault("gamma", DEFAULT_GAMMA.get(part.kernel))
-    kernel = Kernel(part.kernel, **options)
-    if part.kernel_params or not part.components_.shape[0]:
-        raise ValueError("Nystroem is exported without kernel_params only.")
-    space = Representation(kernel, part.component_indices_, part.components_)
-    T = part.normalization_.T
-    if kernel.is_linear:
-        return [Product(np.asarray(dense(part.components_.T @ T), dtype=float), "Nystroem")]
-    return _expansion(space, T, part.n_features_in_, "Nystroem")
-
-
-TRANSFORMATIONS: dict[str, Callable[[Any], list[Step]]] = {
-    "ItemScaler": _item_scaler,
-    "StandardScaler": lambda p: _centred(
-        p, p.mean_ if p.with_mean else None, p.scale_ if p.with_std else None
-    ),
-    "RobustScaler": lambda p: _centred(p, p.center_, p.scale_),
-    "MinMaxScaler": _min_max,
-    "MaxAbsScaler": lambda p: _centred(p, None, p.scale_),
-    "Normalizer": lambda p: [DivideByNorm(p.norm, "Normalizer")],
-    "SimpleImputer": _imputer,
-    "PolynomialFeatures": lambda p: [Monomials(p.powers_, "PolynomialFeatures")],
-    "KernelMap": lambda p: _expansion(
-        p.representation, p.coefficients, p.n_features_in_, "KernelMap"
-    ),
-    "Nystroem": _nystroem,
-}
-"""How the transformers of a pipeline become steps."""
+    return expansion(ranker.representation, W.reshape(len(W), -1), width, name)
 
 
 def _merged(steps: list[Step]) -> list[Step]:
@@ -260,9 +131,16 @@ def _merged(steps: list[Step]) -> list[Step]:
 def _compare(est: Any, function: ScoringFunction) -> None:
     """Refuse a model whose predictions are not those of its steps, on made-up items."""
     X = _probes(function)
+    items: Any = X
+    if any(isinstance(step, Branches) for step in function.steps) and (
+        (names := getattr(est, "feature_names_in_", None)) is not None
+    ):
+        import pandas
+
+        items = pandas.DataFrame(X, columns=names)  # which a ColumnTransformer then insists on
     with warnings.catch_warnings(), np.errstate(all="ignore"):
         warnings.simplefilter("ignore")
-        expected = np.asarray(est.predict(X)).reshape(len(X), -1)
+        expected = np.asarray(est.predict(items)).reshape(len(X), -1)
         found = function.scores(X)
         sizes = sizes_of_terms(function, X)
     if found.shape != expected.shape or not np.allclose(
@@ -287,16 +165,31 @@ def _width(step: Standardise | MultiplyAndAdd) -> int:
 
 
 def _probes(function: ScoringFunction) -> np.ndarray:
-    """Items like those that the model has seen: around its offsets and its basis."""
+    """Items like those that the model has seen: around its offsets, and between basis items."""
     rng = np.random.default_rng(0)
     X = rng.uniform(0.0, 1.0, size=(PROBES, len(function.features)))
     for step in function.steps:
         if isinstance(step, KernelValues):
-            rows = step.basis[rng.integers(len(step.basis), size=PROBES)]
-            if rows.shape[1] == X.shape[1]:
-                X = rows * rng.uniform(0.9, 1.1, size=rows.shape)
+            first, second = step.basis[rng.integers(len(step.basis), size=(2, PROBES))]
+            if first.shape[1] == X.shape[1]:
+                X = first + rng.uniform(size=(PROBES, 1)) * (second - first)
             break
     for step in reversed(function.steps):
         if isinstance(step, Standardise | MultiplyAndAdd) and _width(step) == X.shape[1]:
             X = step.reverse(X)
+        elif isinstance(step, Branches):
+            X = _probes_of(step, len(function.features), rng)
+    return X
+
+
+def _probes_of(step: Branches, n: int, rng: np.random.Generator) -> np.ndarray:
+    """Items with known levels and values around the offsets of each branch."""
+    X = rng.uniform(size=(PROBES, n))
+    for columns, steps in step.branches:
+        for each in reversed(steps):
+            if isinstance(each, Levels):
+                drawn = [rng.choice(levels, size=PROBES) for levels in each.known]
+                X[:, columns] = np.column_stack(drawn)
+            elif isinstance(each, Standardise | MultiplyAndAdd) and _width(each) == len(columns):
+                X[:, columns] = each.reverse(X[:, columns])
     return X

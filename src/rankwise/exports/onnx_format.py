@@ -16,10 +16,12 @@ import numpy as np
 from rankwise import __version__
 from rankwise.exports.model_steps import ScoringFunction
 from rankwise.exports.scoring_steps import (
+    Branches,
     Clip,
     DivideByNorm,
     Fill,
     KernelValues,
+    Levels,
     Monomials,
     MultiplyAndAdd,
     Product,
@@ -181,6 +183,32 @@ def _(step: Monomials, graph: Graph, X: str) -> str:
     for columns in factors[1:]:
         product = graph.node("Mul", product, graph.node("Gather", extended, columns, axis=1))
     return product
+
+
+@add.register
+def _(step: Levels, graph: Graph, X: str) -> str:
+    double = graph.onnx.TensorProto.DOUBLE
+    blocks = []
+    for j, (known, kept) in enumerate(zip(step.known, step.kept)):
+        x = graph.node("Gather", X, np.array([j]), axis=1)
+        block = graph.node("Cast", graph.node("Equal", x, kept), to=double)
+        if step.strict:
+            found = graph.node("Cast", graph.node("Equal", x, known), to=double)
+            unseen = graph.node("Equal", graph.row_sums(found), np.float64(0.0))
+            block = graph.node("Where", unseen, np.float64(np.nan), block)
+        blocks.append(block)
+    return graph.node("Concat", *blocks, axis=1)
+
+
+@add.register
+def _(step: Branches, graph: Graph, X: str) -> str:
+    parts = []
+    for columns, steps in step.branches:
+        part = graph.node("Gather", X, columns.astype(np.int64), axis=1)
+        for each in steps:
+            part = add(each, graph, part)
+        parts.append(part)
+    return graph.node("Concat", *parts, axis=1)
 
 
 @add.register

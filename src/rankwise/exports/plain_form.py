@@ -13,6 +13,7 @@ import numpy as np
 
 from rankwise.exports.model_steps import ScoringFunction
 from rankwise.exports.scoring_steps import (
+    Branches,
     Clip,
     Fill,
     KernelValues,
@@ -33,7 +34,7 @@ class PlainForm:
 
     `expansion` is a kernel step whose basis has a column for every feature, with coefficients
     (r, k). `thresholds` compare features as they come, without offset and scale. `fill` is None if
-    the model takes no missing values, or takes them as they are.
+    the model fills no missing values, and nan for a feature that it does not fill.
     """
 
     offset: np.ndarray
@@ -52,7 +53,7 @@ def plain_form(function: ScoringFunction) -> PlainForm:
     before = before[:-1] if isinstance(kernel, KernelValues) else before
     affine, columns = _folded(before, n, is_monotone=isinstance(last, Thresholds))
     if isinstance(last, Thresholds):
-        return PlainForm(*affine, thresholds=_raw_thresholds(last, before, n))
+        return PlainForm(*affine, thresholds=_raw_thresholds(last, before, n, columns))
     assert isinstance(last, Product)
     if not isinstance(kernel, KernelValues):
         weights = np.zeros((n, last.weights.shape[1]))
@@ -69,34 +70,54 @@ def plain_form(function: ScoringFunction) -> PlainForm:
 def _folded(
     steps: list[Step], n: int, is_monotone: bool
 ) -> tuple[tuple[np.ndarray, np.ndarray, np.ndarray | None], np.ndarray]:
-    """(offset, scale, fill), each (n,), and the columns that are selected.
+    """(offset, scale, fill), each (n,), and the columns that are used, in their new order.
 
     What follows `is_monotone` if only the order of the values of a feature counts.
     """
-    offset, scale, columns = np.zeros(n), np.ones(n), np.arange(n)
-    fill: np.ndarray | None = None
-    for step in steps:
-        if isinstance(step, Select):
-            columns = columns[step.columns]
-        elif isinstance(step, Standardise):
-            offset[columns] += step.offset / scale[columns]
-            scale[columns] /= step.deviation
-        elif isinstance(step, MultiplyAndAdd):
-            offset[columns] -= step.summand / step.factor / scale[columns]
-            scale[columns] *= step.factor
-        elif isinstance(step, Fill):
-            if fill is None:
-                fill = np.zeros(n)
-                fill[columns] = step.values / scale[columns] + offset[columns]
-        elif not (is_monotone and isinstance(step, Clip)):
-            raise ValueError(
-                f"{step.source} is more than an offset and a scale for every feature, which this "
-                'format cannot say: format="onnx" can.'
-            )
-    return (offset, scale, fill), columns
+    fold = _Fold(np.zeros(n), np.ones(n), np.full(n, np.nan), is_monotone)
+    columns = fold.through(steps, np.arange(n))
+    if len(np.unique(columns)) < len(columns):
+        raise ValueError('a feature is used in two ways, which this format cannot say: use "onnx".')
+    fold.fill[np.setdiff1d(np.arange(n), columns)] = 0.0  # an unused feature may be missing
+    return (fold.offset, fold.scale, None if np.isnan(fold.fill).all() else fold.fill), columns
 
 
-def _raw_thresholds(last: Thresholds, steps: list[Step], n: int) -> Thresholds:
+@dataclass
+class _Fold:
+    """Offset, scale and filled value of every feature, nan where it is not filled."""
+
+    offset: np.ndarray
+    scale: np.ndarray
+    fill: np.ndarray
+    is_monotone: bool
+
+    def through(self, steps: list[Step], columns: np.ndarray) -> np.ndarray:
+        """Take these columns through the steps; the columns that come out."""
+        for step in steps:
+            if isinstance(step, Select):
+                columns = columns[step.columns]
+            elif isinstance(step, Branches):
+                parts = [self.through(each, columns[own]) for own, each in step.branches]
+                columns = np.concatenate(parts)
+            elif isinstance(step, Standardise):
+                self.offset[columns] += step.offset / self.scale[columns]
+                self.scale[columns] /= step.deviation
+            elif isinstance(step, MultiplyAndAdd):
+                self.offset[columns] -= step.summand / step.factor / self.scale[columns]
+                self.scale[columns] *= step.factor
+            elif isinstance(step, Fill):
+                raw = step.values / self.scale[columns] + self.offset[columns]
+                is_first = np.isnan(self.fill[columns])
+                self.fill[columns] = np.where(is_first, raw, self.fill[columns])
+            elif not (self.is_monotone and isinstance(step, Clip)):
+                raise ValueError(
+                    f"{step.source} is more than an offset and a scale for every feature, which "
+                    'this format cannot say: format="onnx" can.'
+                )
+        return columns
+
+
+def _raw_thresholds(last: Thresholds, steps: list[Step], n: int, columns: np.ndarray) -> Thresholds:
     """The same comparisons on features as they come, to the last bit.
 
     Scaling never changes the order of two values, so there is a largest float64 x that the scaled
@@ -105,10 +126,6 @@ def _raw_thresholds(last: Thresholds, steps: list[Step], n: int) -> Thresholds:
     scaled = [step for step in steps if not isinstance(step, Fill)]
     if not scaled:
         return last
-    columns = np.arange(n)
-    for step in scaled:
-        if isinstance(step, Select):
-            columns = columns[step.columns]
     feature = columns[last.feature]
 
     def not_above(x: np.ndarray) -> np.ndarray:

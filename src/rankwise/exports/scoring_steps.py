@@ -112,6 +112,44 @@ class Monomials(Step):
 
 
 @dataclass(frozen=True)
+class Levels(Step):
+    """x ↦ [x = level] for the levels of every column, side by side.
+
+    A column without any of its known levels is nan if `strict` (predict refuses it), else 0.
+    `kept` has the levels that become columns, a part of `known`.
+    """
+
+    known: list[np.ndarray]
+    kept: list[np.ndarray]
+    strict: bool
+    source: str
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        blocks = []
+        for x, known, kept in zip(X.T[:, :, None], self.known, self.kept):
+            seen = (x == known).any(axis=1, keepdims=True) | (not self.strict)
+            blocks.append(np.where(seen, (x == kept).astype(float), np.nan))
+        return np.hstack(blocks)
+
+
+@dataclass(frozen=True)
+class Branches(Step):
+    """Steps for some of the columns each, and their results side by side."""
+
+    branches: list[tuple[np.ndarray, list[Step]]]
+    source: str
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        parts = []
+        for columns, steps in self.branches:
+            part = X[:, columns]
+            for step in steps:
+                part = step.apply(part)
+            parts.append(part)
+        return np.hstack(parts)
+
+
+@dataclass(frozen=True)
 class KernelValues(Step):
     """x ↦ k(x, z) for the rows z of `basis`; gamma is a number."""
 

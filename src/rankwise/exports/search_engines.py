@@ -30,7 +30,7 @@ def to_elasticsearch(function: ScoringFunction, name: str) -> bytes:
     features = []
     for j, feature in enumerate(names):
         factor: dict[str, Any] = {"field": feature}
-        if form.fill is not None:
+        if form.fill is not None and not np.isnan(form.fill[j]):
             factor["missing"] = float(form.fill[j])
         score = {"query": {"match_all": {}}, "field_value_factor": factor}
         features.append(
@@ -64,7 +64,7 @@ def to_solr(function: ScoringFunction, name: str) -> bytes:
     store = []
     for j, feature in enumerate(names):
         params: dict[str, Any] = {"field": feature}
-        if form.fill is not None:
+        if form.fill is not None and not np.isnan(form.fill[j]):
             params["defaultValue"] = float(form.fill[j])
         kind = f"{SOLR}.feature.FieldValueFeature"
         store.append({"store": name, "name": feature, "class": kind, "params": params})

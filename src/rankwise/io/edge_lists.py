@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.exceptions import ReadError
-from rankwise.io import tables
+from rankwise.io import table_rows
 from rankwise.io.source import Readable, Source, read_source
-from rankwise.io.tables import Columns
+from rankwise.io.table_columns import INTEGER, Columns
 from rankwise.io.vote_tables import VOTE_ROLES, read_vote_table
 from rankwise.supervision.preferences import Preferences
 
@@ -201,15 +201,15 @@ def _read(
             raise ReadError(f"no column is called {absent[0]!r}.", source.name, 1)
         if not rows:
             raise ReadError("the file has a header line but nothing else.", source.name)
-    return tables.columns_of(source.name, names, rows)
+    return table_rows.columns_of(source.name, names, rows)
 
 
-def _split(source: Source) -> list[tables.Row]:
+def _split(source: Source) -> list[table_rows.Row]:
     text = source.text()
     first = next((x for x in text.splitlines() if x.strip() and x.strip()[0] != "#"), "")
-    if "::" in first or not any(mark in first for mark in tables.DELIMITERS):
-        return tables.split_words(text, "::" if "::" in first else None)
-    return tables.split_rows(source, max(tables.DELIMITERS, key=first.count))
+    if "::" in first or not any(mark in first for mark in table_rows.DELIMITERS):
+        return table_rows.split_words(text, "::" if "::" in first else None)
+    return table_rows.split_rows(source, max(table_rows.DELIMITERS, key=first.count))
 
 
 def _header(
@@ -267,7 +267,7 @@ def _rows(table: Columns, role: str, numbers: dict[str, int] | None, option: str
             if cell not in numbers:
                 raise table.error(f"{cell[:40]!r} is not in {option}.", row, role)
             rows[row] = numbers[cell]
-        elif tables.INTEGER.fullmatch(cell) and cell[0] != "-":
+        elif INTEGER.fullmatch(cell) and cell[0] != "-":
             rows[row] = int(cell)
         else:
             reason = f"{cell[:40]!r} is not a row number, from 0; for names give {option}=."

@@ -21,7 +21,7 @@ from rankwise.exceptions import ReadError
 from rankwise.io.atomic import write_atomically
 from rankwise.io.letor_lines import LARGEST_ID, REASONS, LineError, Part, parse_part
 from rankwise.io.source import BYTE_ORDER_MARK, COMPRESSIONS, Readable, Source, read_source
-from rankwise.io.tables import split_words
+from rankwise.io.table_rows import split_words
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import run
 from rankwise.validation import check_scores, refuse_non_finite, refuse_unreal

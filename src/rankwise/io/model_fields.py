@@ -200,6 +200,9 @@ FIELDS: dict[str, Field] = {
     "mean_": _floats(1),
     "deviation_": _floats(1),
     "fill_": _floats(1),
+    "dimensions_": _integers(1, 1),
+    "query_directions_": _floats(2),
+    "document_directions_": _floats(2),
 }
 """Fields by name; a learner keeps a thing under the same name as the others do."""
 

@@ -132,6 +132,8 @@ def _numbers(n: int, shift: float | None) -> np.ndarray:
 
 def _items(first: Any, shift: float | None) -> Any:
     """Two items for the first step: categories that it knows where it encodes, else numbers."""
+    while hasattr(first, "steps"):
+        first = next(one for _, one in first.steps if hasattr(one, "n_features_in_"))
     X = _numbers(first.n_features_in_, shift)
     known = {column: values for column, values in _known_values(first) if len(values)}
     if not known and not hasattr(first, "transformers_"):

@@ -175,8 +175,12 @@ def _reduced_space(cls: Any, map: Any) -> Any:
 _OLDER = "rankwise.learners.older_files"
 _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
+_SUMS = (*_SHAPE, "_accumulated", "_space")
 _SVM = ("_has_queries", "_X_basis", "_last")
-_QUADRATIC: dict[str, Any] = {"training": (*_ITEMS, "_basis"), "caches": ("_problem",)}
+_QUADRATIC: dict[str, Any] = {
+    "training": (*_ITEMS, "_basis"),
+    "caches": ("_problem", "_systems", "_embedding"),
+}
 _VOTES = ("_has_queries", "_X_basis", "_basis", "_items_checksum", "_without_features")
 _COUNTED: dict[str, Any] = {
     "training": ("_X", "_counts", "_judged"),
@@ -212,12 +216,13 @@ _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
 _RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
 _CHOSEN_RELATION = ("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_")
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
+_CROSSED = ("dimensions_", "query_directions_", "document_directions_")
 _SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")
 
 # The models that `save` accepts, each with its fitted attributes.
 _MODELS: tuple[Estimator | Foreign, ...] = (
-    Estimator("rankwise:RankRLS", (*_SHAPE, "_accumulated"), fitted=_SOLVED, **_QUADRATIC),
-    Estimator("rankwise:RLS", _SHAPE, fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RankRLS", _SUMS, fitted=_SOLVED, **_QUADRATIC),
+    Estimator("rankwise:RLS", _SUMS, fitted=_SOLVED, **_QUADRATIC),
     Estimator("rankwise:RankRLSCV", _SHAPE, fitted=(*_SOLVED, *_CHOSEN)),
     Estimator("rankwise:RankLogistic", _VOTES, fitted=(*_ITERATED, *_STRENGTHS), **_COUNTED),
     Estimator(
@@ -244,6 +249,7 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise.graphs:AllPathsVectorizer", fitted=_GRAPH_LABELS),
     Estimator("rankwise.applications.ppi:InteractionRanker", fitted=_INTERACTIONS),
     Estimator("rankwise.scaling:ItemScaler", fitted=_SCALED),
+    Estimator("rankwise.features:Interactions", fitted=_CROSSED),
     Estimator("rankwise.workflow.trained_model:TrainedModel"),
     *TRANSFORMERS,
 )

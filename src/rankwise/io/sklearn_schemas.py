@@ -8,6 +8,7 @@ listed is refused when it is saved: a newer scikit-learn may predict by it.
 from __future__ import annotations
 
 import inspect
+from collections import UserList
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -43,6 +44,11 @@ COMMON: dict[str, Field] = {
     "_sklearn_output_config": DICT,
 }
 
+FORMER = {"ColumnTransformer": ("force_int_remainder_cols",)}
+"""Arguments of older versions of scikit-learn that scores do not depend on."""
+NOT_WRITTEN = {"_metadata_request"}
+"""What only `fit` and `score` of a meta-estimator read: which labels a step asks for."""
+
 
 @dataclass(frozen=True)
 class Foreign:
@@ -68,7 +74,7 @@ class Foreign:
         return imported(self.path)
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
-        attributes = dict(vars(value))
+        attributes = {k: v for k, v in vars(value).items() if k not in NOT_WRITTEN}
         known = {*inspect.signature(self.imported()).parameters, *self.fitted, *COMMON}
         unknown = sorted(attributes.keys() - known)
         if unknown:
@@ -84,6 +90,8 @@ class Foreign:
     def build(self, state: dict[str, Any]) -> Any:
         cls = self.imported()
         parameters = inspect.signature(cls).parameters
+        gone = set(FORMER.get(self.name, ())) - set(parameters)
+        state = {name: value for name, value in state.items() if name not in gone}
         fields = {**COMMON, **self.fitted}
         for name, value in state.items():
             if name not in parameters and name not in fields:
@@ -118,6 +126,8 @@ def _with_listed_columns(attributes: dict[str, Any]) -> dict[str, Any]:
 
 
 def _listed(columns: Any) -> Any:
+    if isinstance(columns, UserList):  # how scikit-learn 1.6 keeps the columns of the remainder
+        return list(columns.data)
     return list(columns) if hasattr(columns, "to_list") or isinstance(columns, range) else columns
 
 
@@ -243,13 +253,18 @@ TRANSFORMERS = (
             "_columns": LIST,
             "_transformer_to_input_indices": DICT,
             "_remainder": TUPLE,
+            "_transformers_feature_names_out": NONE | LABELS | DICT,
             "_n_features": COUNT,
             "_name_to_fitted_passthrough": DICT,
         },
         written=_with_listed_columns,
         check=_check_transformers,
     ),
-    Foreign("sklearn.pipeline:Pipeline", {}, check=_check_steps),
+    Foreign(
+        "sklearn.pipeline:Pipeline",
+        {"_transformers_feature_names_out": NONE | LABELS | DICT},
+        check=_check_steps,
+    ),
 )
 """What `save` takes by itself or as a step of a pipeline."""
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import io
 import lzma
@@ -19,6 +20,12 @@ from rankwise.numerics import memory
 
 BLOCK = 1 << 24
 BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARKS = {
+    b"\xff\xfe\x00\x00": "utf-32",
+    b"\x00\x00\xfe\xff": "utf-32",
+    b"\xff\xfe": "utf-16",
+    b"\xfe\xff": "utf-16",
+}
 DAMAGED = (EOFError, zlib.error, lzma.LZMAError, gzip.BadGzipFile)
 """Errors that a compressed file raises while it is read; bz2 raises an OSError without errno."""
 
@@ -66,22 +73,46 @@ class Source:
             raise self.not_utf8(start + error.start) from None
 
     def refuse_other_encodings(self) -> None:
-        """Raise a ReadError if the text is UTF-16 or UTF-32, or if the file is binary."""
-        if self.data.startswith((b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")):
-            raise ReadError("the text is UTF-16 or UTF-32: save it as UTF-8.", self.name, 1, 1)
+        """Raise a ReadError if the file is binary, or UTF-16 without a byte order mark."""
         if (position := self.data.find(b"\x00")) >= 0:
-            raise self.error("byte 0x00: this is a binary file, not text.", position)
+            reason = "byte 0x00: this is a binary file, or UTF-16, which its encoding must say."
+            raise self.error(reason, position)
 
     def not_utf8(self, position: int, what: str = "") -> ReadError:
-        return self.error(f"byte 0x{self.data[position]:02x}{what} is not UTF-8 text.", position)
+        reason = f"byte 0x{self.data[position]:02x}{what} is not UTF-8 text"
+        return self.error(f"{reason}: save it as UTF-8, or name its encoding (cp1252?).", position)
 
 
-def read_source(path: Readable) -> Source:
+def read_source(path: Readable, encoding: str | None = None) -> Source:
     """Read a path, "-" or an open file, and unpack gzip, xz and bzip2, recognised by content.
 
-    Files that would unpack to more than half of the free memory are refused.
+    The text of the result is UTF-8: text with a byte order mark of UTF-16 or UTF-32, or in the
+    named encoding, is converted. Files that would unpack to more than half of the free memory are
+    refused.
     """
-    source = read_raw(path)
+    return _as_utf8(_unpacked(read_raw(path)), encoding)
+
+
+def _as_utf8(source: Source, encoding: str | None) -> Source:
+    if encoding is None:
+        marks = (mark for mark in BYTE_ORDER_MARKS if source.data.startswith(mark))
+        encoding = BYTE_ORDER_MARKS.get(next(marks, b""))
+        if encoding is None:
+            return source
+    try:
+        codecs.lookup(encoding)
+        text = source.data.decode(encoding)
+    except LookupError:
+        raise ValueError(
+            f"{encoding!r} is no encoding that is known; usual ones are utf-8, cp1252, latin-1, "
+            "utf-16."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise source.error(f"the text is not {encoding}: {error.reason}.", error.start) from None
+    return Source(source.name, text.removeprefix("\ufeff").encode("utf-8", "surrogatepass"))
+
+
+def _unpacked(source: Source) -> Source:
     compression = _compression_of(source.data)
     if compression is None:
         return source

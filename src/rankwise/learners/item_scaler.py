@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,7 +16,9 @@ from rankwise.supervision.queries import Queries
 from rankwise.validation import check_choice, naming_text, refuse_non_finite, refuse_unreal
 
 SCALES = ("none", "standard", "query")
-MISSING = ("refuse", "median", "keep")
+MISSING = ("refuse", "mean", "median", "keep")
+FILLED = ("mean", "median")
+"""Ways of missing that put a value of the training items in the place of nan."""
 
 
 class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
@@ -28,7 +32,7 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
     Parameters
     ----------
     scale : "standard" over all items, "query" within each query, "none"
-    missing : "refuse" nan with an error, "median" puts the median of the training items in its
+    missing : "refuse" nan with an error, "mean" or "median" puts that of the training items in its
         place, "keep" leaves it, for learners that take it
 
     Attributes
@@ -36,22 +40,25 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
     has_queries_ : whether fit was given qid; transform with scale="query" then needs it too
     centred_ : whether means are subtracted: not where the training items were sparse
     mean_, deviation_ : (n,) with scale="standard"
-    fill_ : (n,) what stands in for missing values, with missing="median"
+    fill_ : (n,) what stands in for missing values, with missing="mean" or "median"
     """
+
+    __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}
+    __metadata_request__transform: ClassVar[dict[str, bool]] = {"qid": True}
 
     def __init__(self, scale="standard", *, missing="refuse"):
         self.scale = scale
         self.missing = missing
 
     def fit(self, X, y=None, *, qid=None):
-        """Learn means, deviations and medians, where scale and missing ask for them."""
+        """Learn means, deviations and what fills, where scale and missing ask for them."""
         check_choice("scale", self.scale, SCALES)
         check_choice("missing", self.missing, MISSING)
         X = self._check(X, self.missing, reset=True)
         self.has_queries_ = qid is not None
         self.centred_ = not sparse.issparse(X)
-        if self.missing == "median":
-            self.fill_ = _medians(X)
+        if self.missing in FILLED:
+            self.fill_ = _fills(X, np.mean if self.missing == "mean" else np.median)
             X = self._filled(X)
         if self.scale == "standard":
             self.mean_, self.deviation_ = _mean_and_deviation(X)
@@ -70,7 +77,7 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
         if self.centred_ and sparse.issparse(X):
             refuse_too_large(*X.shape, "the dense items", "train on sparse items too")
             X = X.toarray()
-        X = self._filled(X) if fitted.missing == "median" else X
+        X = self._filled(X) if fitted.missing in FILLED else X
         if fitted.scale == "none":
             return X
         if fitted.scale == "standard":
@@ -146,12 +153,12 @@ def _scaled(X, mean, deviation):
     return (X if mean is None else X - mean) / deviation
 
 
-def _medians(X) -> np.ndarray:
-    """Of every feature's present values (zeros of a sparse matrix included), 0 where none is."""
-    medians = np.zeros(X.shape[1])
+def _fills(X, middle) -> np.ndarray:
+    """The middle of every feature's present values (zeros of sparse matrices too), else 0."""
+    fills = np.zeros(X.shape[1])
     columns = X.tocsc() if sparse.issparse(X) else X
     for j in range(X.shape[1]):
         x = columns[:, [j]].toarray().ravel() if sparse.issparse(X) else X[:, j]
         present = x[~np.isnan(x)]
-        medians[j] = np.median(present) if len(present) else 0.0
-    return medians
+        fills[j] = middle(present) if len(present) else 0.0
+    return fills

@@ -160,7 +160,8 @@ class QuadraticRanker(QuadraticLearner):
 
         O(m r) in all for a pointwise loss or a single query with all its pairs, O(Σ m_q³) with
         queries. Explicit preferences: O(d² r + d³) for an item that d others are compared with.
-        Other losses: O(m_q³) per item.
+        Censored outcomes: O(n³) per item from n features or basis items, one refit per item from a
+        kernel matrix. Other losses: O(m_q³) per item.
         """
         return self._outputs(self.training_problem.leave_each_out([self._alpha]))
 
@@ -186,6 +187,8 @@ class QuadraticRanker(QuadraticLearner):
         query's block. Tie-free and unit losses of r score levels: O(1) per pair after r(r + 1)/2
         such matrices. Relative loss and losses of your own: O(m_q³) per pair. Explicit preferences:
         O(d² r + d³) for a pair that d preferences touch. Pairs that remove basis items: O(r) each.
+        Censored outcomes: O(n³) per pair from n features or basis items (a refit if a basis item
+        leaves), one refit per pair from a kernel matrix.
         """
         problem = self.training_problem
         if pairs is None:

@@ -5,25 +5,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from sklearn.utils.metaestimators import available_if
 
-from rankwise.learners.quadratic_ranker import QuadraticLearner, QuadraticRanker
+from rankwise.learners.quadratic_ranker import QuadraticLearner
+from rankwise.learners.stream_learner import StreamLearner
 from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.losses.pair_losses import PairCost, PairLoss
 from rankwise.losses.quadratic_loss import PointwiseLoss
-from rankwise.solvers.cholesky import NormalEquations
-from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import LinearSpace
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
-from rankwise.validation import check_items, check_weights, refuse_extreme_weights
-
-
-def _is_linear(estimator) -> bool:
-    if not Kernel(estimator.kernel).is_linear or estimator.basis is not None:
-        raise AttributeError('partial_fit needs kernel="linear" and no basis.')
-    return True
+from rankwise.validation import check_weights, refuse_extreme_weights
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -55,7 +46,7 @@ class PairwiseLeastSquares(QuadraticLearner):
 
 
 @dataclass(eq=False, repr=False)
-class RankRLS(PairwiseLeastSquares, QuadraticRanker):
+class RankRLS(PairwiseLeastSquares, StreamLearner):
     """Minimises Σ_pairs w² (z − (f_h − f_j))² + alpha‖f‖² over pairs h ≻ j, in closed form.
 
     Each unordered pair of a query counts once; there is no intercept, because none can be learnt
@@ -110,6 +101,8 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
     array([-0.26,  0.72,  1.69,  0.16,  1.22])
     """
 
+    _whole_queries = True
+
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None):
         """Learn from scores y (m,) or (m, k), within queries where qid is given, or from
         `preferences` (a rankwise.Preferences) in place of y.
@@ -122,7 +115,7 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
 
         A pair weighs v_i v_j with sample_weight v: 2 is the item twice.
         """
-        self._accumulated = None
+        self._forget_stream()
         return self._fit(X, y, qid, sample_weight, preferences)
 
     def leave_preference_out(self) -> np.ndarray:
@@ -133,71 +126,9 @@ class RankRLS(PairwiseLeastSquares, QuadraticRanker):
         """
         return self._outputs(self.training_problem.leave_preferences_out([self.alpha]))
 
-    @available_if(_is_linear)
-    def partial_fit(self, X, y, *, qid=None, sample_weight=None):
-        """Add whole queries to a linear model, exactly: as if all had been fitted at once.
-
-        Keeps the n × n sums XᵀLX and XᵀLy, O(m n² + n³) per call. Without qid each call is one
-        query. A query seen before is refused, because its pairs with the earlier items are lost.
-        """
-        loss, _ = self._checked_pieces()
-        first = not hasattr(self, "coef_")
-        if not first:
-            self._refuse_other_loss()
-        X = check_items(self, X, reset=first)
-        supervision, single = self._told_items(X.shape[0], y, qid, sample_weight)
-        sums = None if first else self._sums()
-        seen = set() if sums is None else sums[2]
-        new = set() if qid is None else {_plain(label) for label in supervision.queries.labels}
-        if seen & new:
-            raise ValueError(
-                f"qid {sorted(map(str, seen & new))[0]!r} was seen before: a query must come whole."
-            )
-        k = supervision.n_outputs
-        if sums is not None and (sums[1].shape[1] != k or single != self._single_output):
-            raise ValueError(f"y must keep the shape of its {sums[1].shape[1]} outputs.")
-        G, moments = loss.normal_equations(X, supervision)
-        if sums is not None:
-            G, moments = [old + more for old, more in zip(sums[0], G)], sums[1] + moments
-        self._accumulated = (G, moments, seen | new)
-        self._has_queries = qid is not None or (not first and self._has_queries)
-        self._X = self._supervision = self._basis = self._problem = None
-        self._single_output = single
-        self.n_iter_ = 1
-        solution = np.empty((X.shape[1], k))
-        for gram, columns in zip(G, loss.equation_groups(k)):
-            equations = NormalEquations(gram, moments[:, columns])
-            solution[:, columns] = equations.path([self.alpha])[0]
-        self._set_model(LinearSpace(X, may_be_dual=False), solution, single)
-        return self
-
-    def _refuse_other_loss(self) -> None:
-        for name in ("kernel", "basis", "loss", "ties", "query_weight"):
-            before, now = getattr(self.fitted_parameters, name), getattr(self, name)
-            if before is not now and not np.array_equal(before, now):
-                raise ValueError(
-                    f"{name} must not change between calls of partial_fit: it was {before!r}, and "
-                    f"is {now!r}."
-                )
-
-    def _sums(self) -> tuple[list[np.ndarray], np.ndarray, set]:
-        """The normal equations of all that was learnt so far, and the queries they came from."""
-        if self._accumulated is not None:
-            return self._accumulated
-        problem = self._problem or self.training_problem
-        if isinstance(problem.supervision, ComparedItems):
-            raise ValueError("partial_fit continues from scores, not from explicit preferences.")
-        equations = problem.known_equations()
-        if equations is None:
-            problem = self.training_problem
-            equations = problem.loss.normal_equations(problem.X, problem.supervision)
-        queries = problem.supervision.queries
-        seen = {_plain(label) for label in queries.labels} if self._has_queries else set()
-        return *equations, seen
-
 
 @dataclass(eq=False, repr=False)
-class RLS(QuadraticRanker):
+class RLS(StreamLearner):
     """Minimises Σ v (y − f)² + alpha‖f‖², no intercept: the pointwise baseline of RankRLS.
 
     The same spaces, solvers, paths and hold-outs; `qid` only says what leave_query_out leaves
@@ -216,8 +147,5 @@ class RLS(QuadraticRanker):
 
     def fit(self, X, y, *, qid=None, sample_weight=None):
         """Learn from scores y (m,) or (m, k); an item weighs sample_weight v."""
+        self._forget_stream()
         return self._fit(X, y, qid, sample_weight)
-
-
-def _plain(label):
-    return label.item() if isinstance(label, np.generic) else label

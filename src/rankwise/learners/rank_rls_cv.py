@@ -37,7 +37,9 @@ class RankRLSCV(PairwiseLeastSquares):
         where there are queries), a scikit-learn splitter, or an iterable of (train, test) or of
         test index arrays. "auto": leave-query-out with queries, else leave-pair-out up to 4000
         items where the loss has it for about the price of a fit, else 10 folds (the relative loss
-        and losses of your own refit without each pair: folds from 33 items on). Leave-one-out
+        and losses of your own refit without each pair: folds from 33 items on, and so do kernels
+        with censored outcomes, whose linear models and reduced sets solve one small system for each
+        pair). Leave-one-out
         pools the predictions of m models, which is biased for ranking: prefer leave-pair-out.
         With explicit preferences: "leave-preference-out" (all statements about two items leave
         together; "auto"), "leave-item-out" (what to expect of an item that was never compared), a

@@ -100,7 +100,7 @@ def cumulative_dynamic_auc(train: Any, test: Any, s: ArrayLike, times: ArrayLike
     """
     outcome, s = outcome_and_predicted(checked_outcome(test, "test"), s)
     grid = _checked_times(times, outcome)
-    weights = censoring_weights(train, outcome)
+    weights = censoring_weights(train, outcome, np.nextafter(grid[-1], np.inf))
     order = np.argsort(s, kind="stable")
     known = (s[order], outcome.time[order], weights[order])
     auc = np.array([_auc_at(t, *known) for t in grid])

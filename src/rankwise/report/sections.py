@@ -198,7 +198,8 @@ def readable_time(text: str) -> str:
 def _scaling(recipe: dict[str, Any]) -> str:
     words = {"none": "features as they are", "standard": "standardised over all items"}
     text = words.get(recipe.get("scale", "none"), "standardised within each query")
-    return text + (", missing values by medians" if recipe.get("missing") == "median" else "")
+    missing = recipe.get("missing")
+    return text + (f", missing values by {missing}s" if missing in ("mean", "median") else "")
 
 
 def chosen_by(path: SearchPath) -> Figure:

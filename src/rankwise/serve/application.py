@@ -146,16 +146,19 @@ class Service:
         body = await self._body(request)
         if request.headers.get("content-type", "").split(";")[0].strip() != NDJSON:
             return _json({"items": await self._work(_ranking, read_task(parse(body), self.limits))})
-        answers = []
-        for line in lines(body):
+        answers, total = [], 0
+        for number, line in enumerate(lines(body), 1):
             try:
                 task = read_task(parse(line), self.limits)
-                answers.append({"items": await self._work(_ranking, task)})
+                total += len(task.items)
+                answers.append(orjson.dumps({"items": await self._work(_ranking, task)}))
             except Refusal as refusal:
-                answers.append({"error": str(refusal)})
-            if sum(len(answer.get("items", ())) for answer in answers) > self.limits.rows:
-                raise Refusal(413, f"all lines together have more than {self.limits.rows:,} items.")
-        return Response(b"".join(orjson.dumps(a) + b"\n" for a in answers), media_type=NDJSON)
+                answers.append(orjson.dumps({"error": str(refusal)}))
+            if max(total, number) > self.limits.rows:
+                raise Refusal(413, f"there are more than {self.limits.rows:,} lines or items.")
+            if number % 20 == 0:
+                await asyncio.sleep(0)  # other requests need not wait for all lines
+        return Response(b"\n".join([*answers, b""]), media_type=NDJSON)
 
     async def explain(self, request: Request) -> Response:
         task = read_task(parse(await self._body(request)), self.limits, EXPLAIN)

@@ -66,6 +66,38 @@ def _number(value: Any, row: int, name: str) -> float:
     return number
 
 
+def categorical_rows(
+    items: Sequence[Item], columns: Sequence[str], levels: dict[str, list[str]]
+) -> np.ndarray:
+    """As `numeric_rows`, but a column with levels becomes one column of 0 and 1 for each of them.
+
+    A value that is none of the levels has 0 everywhere, a missing one nan, as in training.
+    """
+    numbers = [name for name in columns if name not in levels]
+    plain = dict(zip(numbers, numeric_rows(items, numbers).T)) if numbers else {}
+    present = set().union(*items)
+    blocks = []
+    for name in columns:
+        if name not in levels:
+            blocks.append(plain[name][:, None])
+            continue
+        if name not in present:
+            raise ValueError(f"the items lack {name!r}, one of the model's {len(columns)} columns.")
+        values = [_text(item.get(name), i, name) for i, item in enumerate(items)]
+        known = np.array(levels[name], dtype=object)
+        block = (np.array(values, dtype=object)[:, None] == known).astype(float)
+        block[[value is None for value in values]] = np.nan
+        blocks.append(block)
+    return np.hstack(blocks)
+
+
+def _text(value: Any, row: int, name: str) -> str | None:
+    if isinstance(value, dict | list):
+        raise ValueError(f"items[{row}]: {name!r} holds {shown(value)}, which is no category.")
+    text = "" if value is None else str(value).strip()
+    return text or None
+
+
 def framed_rows(items: Sequence[Item], features: Sequence[str]) -> Any:
     """A pandas frame with the columns of the model, for pipelines that encode text."""
     import pandas

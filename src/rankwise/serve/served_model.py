@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from rankwise import __version__
-from rankwise.serve.item_rows import Item, framed_rows, numeric_rows, shown
+from rankwise.serve.item_rows import Item, categorical_rows, framed_rows, numeric_rows, shown
 from rankwise.workflow.explaining import explain
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.search import SearchPath
@@ -57,7 +57,8 @@ class ServedModel:
         reading = self.record.get("reading") or {}
         self.query_column = reading.get("query")
         names = dict.fromkeys([reading.get("name") or "id", *NAMES])
-        self.name_columns = [name for name in names if name not in self.features]
+        self.columns, self.levels = self._columns(reading.get("learnt") or [])
+        self.name_columns = [name for name in names if name not in self.columns]
         basis = getattr(representation, "basis_index", None)
         self.cost = len(self.features) * (1 if basis is None else 1 + len(basis) / 50)
 
@@ -67,6 +68,15 @@ class ServedModel:
                 return [str(name) for name in names]
         return numbered("feature", getattr(self.est, "n_features_in_", self.ranker.n_features_in_))
 
+    def _columns(self, learnt: list[dict[str, Any]]) -> tuple[list[str], dict[str, list[str]]]:
+        """The columns of items that make the features, and the levels of those with categories."""
+        levels = {c["name"]: list(map(str, c["levels"])) for c in learnt if c.get("levels")}
+        if not levels:
+            return self.features, {}
+        names = [column["name"] for column in learnt]
+        made = sum(len(levels.get(name, [name])) for name in names)
+        return [*names, *self.features[made:]], levels
+
     def ids(self, items: list[Item]) -> list[Any]:
         """What each item is called, None if it has no name."""
         return [
@@ -75,11 +85,14 @@ class ServedModel:
         ]
 
     def rows(self, items: list[Item]) -> Any:
-        return (framed_rows if self.takes_frames else numeric_rows)(items, self.features)
+        """The matrix, or frame, that the model takes."""
+        if self.levels:
+            return categorical_rows(items, self.columns, self.levels)
+        return (framed_rows if self.takes_frames else numeric_rows)(items, self.columns)
 
     def labels(self, items: list[Item], query: Any) -> np.ndarray:
         """The query of every item: a request holds the items of one query."""
-        if self.query_column is not None and self.query_column not in self.features:
+        if self.query_column is not None and self.query_column not in self.columns:
             found = {str(item[self.query_column]) for item in items if self.query_column in item}
             if len(found) > 1:
                 first, second = sorted(found)[:2]
@@ -99,6 +112,9 @@ class ServedModel:
     def rank(self, items: list[Item], query: Any = None) -> list[dict[str, Any]]:
         """The items best first; equal scores keep the order of the request."""
         scores = self.scores(items, query)
+        if not np.isfinite(scores).all():
+            row = int(np.argmin(np.isfinite(scores)))
+            raise ValueError(f"items[{row}] has no finite score: its values are too large.")
         order = np.argsort(-scores, kind="stable").tolist()
         ids, values = self.ids(items), scores.tolist()
         return [
@@ -171,6 +187,8 @@ class ServedModel:
         card: dict[str, Any] = {
             "learner": recipe.get("learner") or type(self.ranker).__name__,
             "features": self.features,
+            "columns": self.columns,
+            "levels": self.levels,
             "id_columns": self.name_columns,
             "query_column": self.query_column,
             "scales_by_query": self.scales_by_query,

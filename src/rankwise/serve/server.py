@@ -64,14 +64,13 @@ class _Server(uvicorn.Server):
 
     @contextlib.contextmanager
     def capture_signals(self) -> Iterator[None]:
-        loop, signals = asyncio.get_running_loop(), (signal.SIGINT, signal.SIGTERM)
-        for each in signals:
-            loop.add_signal_handler(each, self.handle_exit, each, None)
+        signals = (signal.SIGINT, signal.SIGTERM)
+        before = [signal.signal(each, self.handle_exit) for each in signals]
         try:
             yield
         finally:
-            for each in signals:
-                loop.remove_signal_handler(each)
+            for each, handler in zip(signals, before):
+                signal.signal(each, handler)
 
 
 async def _run(server: _Server, listening: socket.socket, started: Callable[[], None]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -24,7 +25,7 @@ class Items:
     `features` names the columns of X. If `preferences` is given, it replaces the scores y. `named`
     says whether the items came with names; otherwise they are called "row 1", "row 2", ...
     `baseline` are the scores of an existing ranking, which `baseline_name` names.
-    `description` replaces what `describe` would say.
+    `description` replaces what `describe` would say. `line_of` finds an item's line in its file.
     """
 
     X: Any
@@ -38,6 +39,7 @@ class Items:
     baseline: Any = None
     baseline_name: str = "baseline"
     description: str = ""
+    line_of: Callable[[int], int] | None = None
 
     def __post_init__(self) -> None:
         self.named = self.names is not None
@@ -62,7 +64,7 @@ class Items:
 
     def take(self, index: np.ndarray) -> Items:
         """The items at these row numbers, without preferences."""
-        taken: dict[str, Any] = {"preferences": None}
+        taken: dict[str, Any] = {"preferences": None, "line_of": None}
         for name in ("X", "y", "qid", "names", "groups", "baseline"):
             value = getattr(self, name)
             taken[name] = None if value is None else value[index]
@@ -90,8 +92,10 @@ class Items:
         if not np.isnan(self.X.data if is_sparse else self.X).any():
             return
         row, column = np.argwhere(np.isnan(self.X.toarray() if is_sparse else self.X))[0]
+        line = "" if self.line_of is None else f", line {self.line_of(int(row))}"
         raise ValueError(
-            f"{self.source}: {self.features[column]!r} of {self.names[row]} is missing. {way_out}"
+            f"{self.source}{line}: {self.features[column]!r} of {self.names[row]} is missing. "
+            f"{way_out}"
         )
 
     def describe(self) -> str:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rankwise.workflow.search import Fit
 
 SCALES = ("none", "standard", "query")
-MISSING = ("refuse", "median", "keep")
+MISSING = ("refuse", "mean", "median", "keep")
 KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 """The kernels that the command offers; a learner takes more of them."""
 QUERY_WEIGHTS = ("pairs", "size", "queries")

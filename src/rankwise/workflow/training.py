@@ -14,7 +14,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.exceptions import DependenceWarning, GridWarning
-from rankwise.learners.item_scaler import ItemScaler
+from rankwise.learners.item_scaler import FILLED, ItemScaler
 from rankwise.supervision.censored import Censored
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
@@ -106,9 +106,11 @@ def _prepared(recipe: Recipe, items: Items) -> tuple[Items, ItemScaler | None]:
     if recipe.method.takes_missing_values:
         X, missing = X.toarray() if sparse.issparse(X) else X, "keep"
     if missing == "refuse":
-        items.refuse_missing("--missing median fills it, --learner rank-boost takes it as it is.")
+        items.refuse_missing(
+            "--missing median (or mean) fills it, --learner rank-boost takes it as it is."
+        )
     scaler = None
-    if recipe.scale != "none" or missing == "median":
+    if recipe.scale != "none" or missing in FILLED:
         scaler = ItemScaler(recipe.scale, missing=missing).fit(X, qid=items.qid)
         X = scaler.transform(X, items.qid)
     return replace(items, X=X), scaler

@@ -87,7 +87,7 @@ async function showModel() {
   at("features").textContent = card.features.join(", ");
   showEstimate(card.estimate);
   at("card").hidden = false;
-  at("table").placeholder = [["id", ...card.features.slice(0, 4)].join(","), "first item,…"].join("\n");
+  at("table").placeholder = [["id", ...card.columns.slice(0, 4)].join(","), "first item,…"].join("\n");
   const health = await ask("health");
   at("problem").textContent = health.problem || "";
   at("problem").hidden = !health.problem;
@@ -168,7 +168,7 @@ function split(text, mark) {
 }
 
 function value(name, text, mark) {
-  if (!state.card.features.includes(name)) return text;
+  if (!state.card.columns.includes(name) || name in state.card.levels) return text;
   if (text === "" || /^(na|nan|null)$/i.test(text)) return null;
   const plain = mark !== "," && /^[-+]?\d+,\d+$/.test(text) ? text.replace(",", ".") : text;
   return Number.isFinite(Number(plain)) ? Number(plain) : text;
@@ -197,7 +197,7 @@ async function takeTable(text) {
 
 function showQueries() {
   const column = state.card.query_column;
-  const has = column && state.rows.some((row) => column in row) && !state.card.features.includes(column);
+  const has = column && state.rows.some((row) => column in row) && !state.card.columns.includes(column);
   const labels = has ? [...new Set(state.rows.map((row) => String(row[column])))] : [];
   at("query-choice").hidden = labels.length < 2;
   at("query").replaceChildren(...labels.map((label) => element("option", { text: label, value: label })));
@@ -226,11 +226,12 @@ async function startQuery(label) {
 
 function madeUp() {
   const normal = () => Math.sqrt(-2 * Math.log(1 - Math.random())) * Math.cos(2 * Math.PI * Math.random());
-  const names = state.card.features;
+  const names = state.card.columns, levels = state.card.levels;
   const lines = [["id", ...names]];
   for (let i = 1; i <= 8; i++) {
-    const values = names.map((_, j) => {
-      const typical = state.card.typical ? state.card.typical[j] : { mean: 0, deviation: 1 };
+    const values = names.map((name, j) => {
+      if (name in levels) return levels[name][Math.floor(Math.random() * levels[name].length)];
+      const typical = state.card.typical && !Object.keys(levels).length ? state.card.typical[j] : { mean: 0, deviation: 1 };
       return String(Number((typical.mean + typical.deviation * normal()).toPrecision(5)));
     });
     lines.push([`made-up ${i}`, ...values]);
@@ -393,9 +394,9 @@ function showFields() {
   at("change").hidden = a === undefined;
   if (a === undefined) return;
   at("change-words").textContent = `Change a feature of ${nameOf(a)} (A), and watch the order move.`;
-  at("filter-line").hidden = state.card.features.length <= FIELDS;
+  at("filter-line").hidden = state.card.columns.length <= FIELDS;
   const wanted = at("filter").value.trim().toLowerCase();
-  const names = state.card.features.filter((name) => name.toLowerCase().includes(wanted)).slice(0, FIELDS);
+  const names = state.card.columns.filter((name) => name.toLowerCase().includes(wanted)).slice(0, FIELDS);
   at("fields").replaceChildren(...names.map((name, j) => field(a, name, `field-${j}`)));
 }
 
@@ -404,6 +405,13 @@ function field(row, name, id) {
   if (!values.length) values.push(-1, 1);
   const isText = state.members.some((each) => typeof state.original[each][name] === "string");
   const label = element("label", { text: name, for: id });
+  if (name in state.card.levels) {
+    const labels = new Set([...state.card.levels[name], String(state.rows[row][name] ?? "")]);
+    const choice = element("select", { id }, ...[...labels].map((each) => element("option", { text: each, value: each })));
+    choice.value = state.rows[row][name] ?? "";
+    choice.addEventListener("change", () => change(row, name, choice.value === "" ? null : choice.value));
+    return element("div", { className: "field" }, label, choice);
+  }
   if (isText) {
     const box = element("input", { id, type: "search", value: state.rows[row][name] ?? "" });
     box.addEventListener("change", () => change(row, name, box.value === "" ? null : box.value));
