@@ -42,7 +42,6 @@ __all__ = [
     "Suspects",
     "Tournament",
     "TransitivityTest",
-    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
