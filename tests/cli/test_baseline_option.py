@@ -145,3 +145,20 @@ def test_mistakes_are_named(files, tmp_path):
     found = run("train", seen, "--preferences", wins, "--baseline", "bm25", "-o", out, code=2)
     assert "--baseline is for items with scores" in found.stderr
     assert not out.exists()
+
+
+def test_the_report_lists_scores_to_check(files, tmp_path):
+    """An item with a score that is turned round is at the top of the list, with its query."""
+    folder, _, (unseen, y, *_) = files
+    lines = unseen.read_text().splitlines()
+    model = load(folder / "model.rw")
+    X = np.loadtxt(unseen, delimiter=",", skiprows=1, usecols=(2, 3, 4))
+    worst = int(np.argmax(np.where(y == 0, -model.predict(X), -np.inf)))
+    cells = lines[worst + 1].split(",")
+    lines[worst + 1] = ",".join([*cells[:-1], "9"])
+    wrong = tmp_path / "wrong.csv"
+    wrong.write_text("\n".join(lines) + "\n")
+    run("report", folder / "model.rw", wrong, "-o", tmp_path / "r.html")
+    page = (tmp_path / "r.html").read_text()
+    assert "Scores to check" in page and "should be checked" in page
+    assert page.split("Scores to check")[1].split("<tr><th>")[2].startswith(f"d{worst}<")

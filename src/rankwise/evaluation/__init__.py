@@ -22,6 +22,7 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.reliability import Reliability, reliability_curve
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
 from rankwise.evaluation.transitivity import TransitivityTest, transitivity_test
@@ -33,6 +34,7 @@ __all__ = [
     "Difference",
     "JudgeAgreement",
     "NestedScore",
+    "Reliability",
     "RunComparison",
     "RunDifference",
     "SelectionCurve",
@@ -40,7 +42,6 @@ __all__ = [
     "Suspects",
     "Tournament",
     "TransitivityTest",
-    "Verdict",
     "compare",
     "compare_runs",
     "confidence_interval",
@@ -53,6 +54,7 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "reliability_curve",
     "selection_curve",
     "selection_stability",
     "stability_of",

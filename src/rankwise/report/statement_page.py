@@ -6,7 +6,7 @@ from pathlib import PurePath
 
 import numpy as np
 
-from rankwise.evaluation import learning_curve
+from rankwise.evaluation import learning_curve, reliability_curve
 from rankwise.report import sections
 from rankwise.report.rendering import render_page
 from rankwise.report.sections import Figure, Tile
@@ -21,9 +21,6 @@ from rankwise.workflow.search import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
 from rankwise.workflow.verdict import verdict
-
-BINS = 10
-"""The most points of a reliability curve."""
 
 
 def build_statement_report(
@@ -89,7 +86,7 @@ def _tiles(judgement: StatementJudgement) -> list[Tile]:
 
 def reliability(probability: np.ndarray, weight: np.ndarray) -> Figure:
     """Whether statements come out as often as the model says; `probability` is of the winner."""
-    predicted, share, error = reliability_points(probability, weight)
+    predicted, share, error = reliability_curve(probability, weight)
     chart = Chart(
         "Reliability",
         (0.5, 1.0),
@@ -107,22 +104,3 @@ def reliability(probability: np.ndarray, weight: np.ndarray) -> Figure:
         "are right. The band is a 95% interval that takes statements as independent."
     )
     return Figure("Reliability", chart.svg(), caption)
-
-
-def reliability_points(
-    probability: np.ndarray, weight: np.ndarray
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Mean probability of the likelier item, its share of wins and standard error, in bins.
-
-    The bins hold about equal numbers of statements, and at least 20.
-    """
-    likelier = np.maximum(probability, 1 - probability)
-    right = np.where(probability == 0.5, 0.5, probability > 0.5)
-    order = np.argsort(likelier, kind="stable")
-    n = max(1, min(BINS, len(order) // 20))
-    bins = [part for part in np.array_split(order, n) if weight[part].any()]
-    mean = np.array([np.average(likelier[part], weights=weight[part]) for part in bins])
-    share = np.array([np.average(right[part], weights=weight[part]) for part in bins])
-    effective = np.array([weight[part].sum() ** 2 / (weight[part] ** 2).sum() for part in bins])
-    spread = np.maximum(share * (1 - share), mean * (1 - mean))
-    return mean, share, np.sqrt(spread / effective)
