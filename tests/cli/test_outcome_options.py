@@ -10,6 +10,7 @@ from rankwise import Censored, RankRLS, load, metrics
 from tests.cli_files import run
 
 OUTCOME = ("--time", "days", "--event", "died", "--id", "patient")
+GIVEN = ("--ignore", "centre", "--alpha", "2")
 
 
 @pytest.fixture(scope="module")
@@ -25,14 +26,12 @@ def folder(tmp_path_factory):
         table["centre"] = np.arange(90) % 6
         table.to_csv(folder / f"{name}.csv", index=False)
     run("train", folder / "train.csv", *OUTCOME, "--query", "centre", "-o", folder / "model.rw")
+    run("train", folder / "train.csv", *OUTCOME, *GIVEN, "-o", folder / "given.rw")
     return folder
 
 
 def test_train_learns_from_the_outcomes(folder):
-    said = run(
-        "train", folder / "train.csv", *OUTCOME, "--ignore", "centre", "--alpha", "2", "-o",
-        folder / "given.rw",
-    )  # fmt: skip
+    said = run("train", folder / "train.csv", *OUTCOME, *GIVEN, "-o", folder / "again.rw")
     assert "3 features, " in said.stderr and " events, times " in said.stderr
     table = pd.read_csv(folder / "train.csv")
     expected = RankRLS(2.0).fit(

@@ -235,3 +235,12 @@ def test_units_of_features_do_not_matter(scale):
     assert_allclose(far.predict(X * scale), near.predict(X), rtol=1e-9)
     assert_allclose(far.leave_one_out(), near.leave_one_out(), rtol=1e-7)
     assert_allclose(far.leave_pair_out(), near.leave_pair_out(), rtol=1e-7)
+
+
+def test_strata_leave_a_stream_again():
+    X, y, qid, weight = data(14)
+    both = RankRLS().fit(X, y, qid=qid, sample_weight=weight)
+    rows = qid == 1
+    both.remove_items(X[rows], y[rows], qid=qid[rows], sample_weight=weight[rows])
+    alone = RankRLS().fit(X[~rows], y[~rows], qid=qid[~rows], sample_weight=weight[~rows])
+    assert_allclose(both.coef_, alone.coef_, rtol=1e-7)

@@ -118,6 +118,10 @@ class RankRLS(PairwiseLeastSquares, StreamLearner):
         self._forget_stream()
         return self._fit(X, y, qid, sample_weight, preferences)
 
+    def _streamed_items(self, m: int, y, qid, sample_weight) -> tuple[Supervision, bool]:
+        """Scores or censored outcomes; a stratum comes whole, as a query does."""
+        return self._told_items(m, y, qid, sample_weight)
+
     def leave_preference_out(self) -> np.ndarray:
         """(l,): f_winner − f_loser of each preference by the model trained without it.
 

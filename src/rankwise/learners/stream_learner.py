@@ -16,7 +16,7 @@ from rankwise.spaces.basis_updates import with_basis_item, without_basis_item
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
 from rankwise.spaces.space import LinearSpace, ReducedSpace, Space
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import ComparedItems, Supervision
 from rankwise.validation import check_index, check_items
 
 Sums = tuple[Any, ...]
@@ -73,7 +73,7 @@ class StreamLearner(QuadraticRanker):
         if not first:
             self._refuse_other_loss()
         X = check_items(self, X, reset=first)
-        supervision, single = self._scored_items(X.shape[0], y, qid, sample_weight)
+        supervision, single = self._streamed_items(X.shape[0], y, qid, sample_weight)
         self._refuse_other_outputs(supervision, single, first)
         space = self._stream_space(X, kernel, first)
         seen = set() if first else self._sums(loss, space)[2]
@@ -88,6 +88,10 @@ class StreamLearner(QuadraticRanker):
         self._single_output = single
         return self._keep_stream(systems, seen | new, space, X)
 
+    def _streamed_items(self, m: int, y, qid, sample_weight) -> tuple[Supervision, bool]:
+        """What one call tells, checked, and whether there is a single output."""
+        return self._scored_items(m, y, qid, sample_weight)
+
     @available_if(_can_stream)
     def remove_items(self, X, y, *, qid=None, sample_weight=None):
         """Take items away again that were learnt before: as if they had never been there.
@@ -100,7 +104,7 @@ class StreamLearner(QuadraticRanker):
         loss, kernel = self._checked_pieces()
         self._refuse_other_loss()
         X = check_items(self, X, reset=False)
-        supervision, single = self._scored_items(X.shape[0], y, qid, sample_weight)
+        supervision, single = self._streamed_items(X.shape[0], y, qid, sample_weight)
         self._refuse_other_outputs(supervision, single, False)
         space = self._stream_space(X, kernel, False)
         seen = self._sums(loss, space)[2]
@@ -219,7 +223,7 @@ class StreamLearner(QuadraticRanker):
         self,
         systems: list[UpdatedInverse] | None,
         X,
-        supervision: ScoredItems,
+        supervision: Supervision,
         loss: QuadraticLoss,
         space: Space,
         sign: float,
@@ -261,12 +265,12 @@ class StreamLearner(QuadraticRanker):
         map = NystromMap(kernel, index)
         return ReducedSpace(map.fit_basis(rows.copy()))
 
-    def _labels(self, supervision: ScoredItems, qid) -> set:
+    def _labels(self, supervision: Supervision, qid) -> set:
         if qid is None or not self._whole_queries:
             return set()
         return {_plain(label) for label in supervision.queries.labels}
 
-    def _refuse_other_outputs(self, supervision: ScoredItems, single: bool, first: bool) -> None:
+    def _refuse_other_outputs(self, supervision: Supervision, single: bool, first: bool) -> None:
         if first:
             return
         k = int(np.prod(self.coefficients.shape[1:]))
@@ -289,7 +293,7 @@ class StreamLearner(QuadraticRanker):
         if self._accumulated is not None:
             return self._accumulated
         problem = self._problem or self.training_problem
-        if not isinstance(problem.supervision, ScoredItems):
+        if isinstance(problem.supervision, ComparedItems):
             raise ValueError("partial_fit continues from scores, not from explicit preferences.")
         equations = None
         if isinstance(space, ReducedSpace):
