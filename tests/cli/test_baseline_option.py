@@ -162,3 +162,9 @@ def test_the_report_lists_scores_to_check(files, tmp_path):
     page = (tmp_path / "r.html").read_text()
     assert "Scores to check" in page and "should be checked" in page
     assert page.split("Scores to check")[1].split("<tr><th>")[2].startswith(f"d{worst}<")
+
+
+def test_the_target_is_no_baseline(tmp_path):
+    path = write(tmp_path / "items.csv")[0]
+    said = run("train", path, "--baseline", "score", "-o", tmp_path / "m.rw", code=2).stderr
+    assert "is the target: name an existing ranking" in said and not (tmp_path / "m.rw").exists()

@@ -243,6 +243,13 @@ def test_splitters_see_y_and_groups():
     assert_allclose(by_group.cv_results_["score"], by_query.cv_results_["score"])
 
 
+def test_few_groups_of_single_items_are_held_out_in_pairs():
+    few = RankRLSCV(ALPHAS).fit(X[:4], np.arange(4.0), groups=np.arange(4))
+    pairs = RankRLSCV(ALPHAS, cv="leave-pair-out").fit(X[:4], np.arange(4.0))
+    assert few.cv_ == "leave-pair-out of groups"
+    assert_allclose(few.cv_results_["score"], pairs.cv_results_["score"])
+
+
 @pytest.mark.parametrize("options", SETTINGS, ids=str)
 @pytest.mark.parametrize("cv", ["leave-pair-out", "leave-query-out", "leave-one-out", 3])
 def test_alpha_per_target(options, cv):

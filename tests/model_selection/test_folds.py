@@ -102,6 +102,12 @@ class TestGroups:
         assert str(folds) == "3 folds of groups" and len(folds.splits[0][0]) == 4
         assert Folds("auto", ONE, Y, groups=np.arange(M) // 2).is_leave_pair_out
 
+    def test_auto_compares_few_groups_of_single_items(self):
+        """A fold of one item has no pair to judge."""
+        for m in (3, 4):
+            few = Queries.from_labels(None, m)
+            assert Folds("auto", few, Y[:m], groups=np.arange(m)).is_leave_pair_out
+
     @pytest.mark.parametrize("cv", ["auto", "leave-query-out", 2, 5])
     def test_groups_that_join_all_queries_leave_nothing_to_train_on(self, cv):
         with pytest.raises(ValueError, match=r"groups cross queries.*GroupKFold"):

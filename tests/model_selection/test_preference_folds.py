@@ -5,7 +5,7 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.model_selection import KFold
 
-from rankwise import Preferences, RankRLS, RankRLSCV, RankSVM, RankSVMCV
+from rankwise import Preferences, RankLogisticCV, RankRLS, RankRLSCV, RankSVM, RankSVMCV
 from rankwise.model_selection.preference_folds import PreferenceFolds
 from tests.problems import compared
 
@@ -173,3 +173,12 @@ def test_a_fold_of_all_statements_is_refused():
     preferences = Preferences([0, 1, 2], [1, 2, 3])
     with pytest.raises(ValueError, match="cv fold 0 leaves no statement to train on"):
         RankRLSCV([1.0], cv=[[0, 1, 2]]).fit(np.arange(4.0)[:, None], preferences=preferences)
+
+
+def test_concordance_is_the_share_in_the_right_order():
+    X, preferences, _ = statements()
+    for search in (RankRLSCV, RankSVMCV, RankLogisticCV):
+        named = search([1.0, 2.0], cv=3, scoring="concordance", random_state=0)
+        plain = search([1.0, 2.0], cv=3, random_state=0)
+        scores = [s.fit(X, preferences=preferences).best_score_ for s in (named, plain)]
+        assert scores[0] == scores[1]

@@ -104,6 +104,8 @@ def test_items_in_a_given_order():
         ((["x"], ["y"], [1], ["x", "y", "x"]), "items contains x twice"),
         (([2, 1], [1, 0], [1, 1]), "row 0: '1' is also the name"),
         ((["b", "c"], ["a", "a"], ["a", "a"]), "row 0: 'a' is also the name"),
+        ((["tie", "x"], ["x", "tie"], ["tie", "x"]), "row 0: 'tie' is also the name"),
+        ((["tie", "x"], ["x", "tie"], ["tie", "tie"]), "row 0: 'tie' is also the name"),
         ((np.array([["x"]]), np.array([["y"]]), [1]), "one-dimensional"),
         (([("x", 1), "y"], ["y", "x"], [1, 1]), r"a must hold one label per row: that of row 0"),
     ],

@@ -189,6 +189,8 @@ def _table(
         if (name := files.columns[role]) is not None
     }
     if (baseline := files.columns["baseline"]) is not None:
+        if baseline == files.columns["target"]:
+            raise Mistake(f"--baseline {baseline!r} is the target: name an existing ranking.")
         known["baseline_name"] = baseline
         if is_new:
             columns.without_missing(baseline)

@@ -74,10 +74,10 @@ class RankLogisticCV(LogisticRanker):
         features.
         """
         self._check_parameters()
-        if self.scoring is not None and self.scoring != LOG_LOSS:
+        if self.scoring not in (None, "concordance", LOG_LOSS):
             raise ValueError(
-                f"scoring must be None (share of statements in the right order) or {LOG_LOSS!r}; "
-                f"got {self.scoring!r}."
+                'scoring must be None or "concordance" (share of statements in the right order) or '
+                f"{LOG_LOSS!r}; got {self.scoring!r}."
             )
         given = X
         X, supervision = self._read(X, y, preferences, qid)

@@ -79,8 +79,9 @@ class RankRLSCV(PairwiseLeastSquares):
 
         `groups` labels items that are always held out together, such as the samples of a patient;
         cv="auto" without queries then holds out every pair of groups, or folds of whole groups if
-        there are fewer than 5 or more than 40 groups. With `preferences` in place of y
-        it labels the statements (l,) instead, for example by their judge.
+        there are fewer than 5 (unless each is a single item) or more than 40 groups. With
+        `preferences` in place of y it labels the statements (l,) instead, for example by their
+        judge.
         """
         problem, single = self._checked_problem(X, y, qid, sample_weight, preferences)
         folds: Folds | PreferenceFolds

@@ -48,8 +48,9 @@ class Folds:
     y : (m,) or (m, k) scores, which only splitters look at; None if there are none
     groups : (m,) labels; items of one group are always held out together. A number of folds then
         keeps groups whole (and queries), "leave-one-out" leaves each group out, "leave-pair-out"
-        leaves the groups of both items out ("auto" takes it for 5 to 40 groups), and
-        "leave-query-out" also holds out the other items of the groups that the query touches
+        leaves the groups of both items out ("auto" takes it for 5 to 40 groups, for fewer if each
+        is a single item), and "leave-query-out" also holds out the other items of the groups that
+        the query touches
     pair_matrices : how many m × m matrices leave-pair-out needs for each alpha (see HeldOut), or
         infinity if the measure needs more than pairs.
         "auto" takes leave-pair-out if they are at most 500, and their m³ operations together no
@@ -116,7 +117,8 @@ class Folds:
 
     def _pairs_are_cheap(self) -> bool:
         if self.groups is not None and np.isfinite(self._pair_matrices):
-            return GROUPS_FROM <= len(self.groups) <= GROUPS_UP_TO
+            single = len(self.groups) == self.queries.n_items  # a fold of few has no pair to judge
+            return (3 if single else GROUPS_FROM) <= len(self.groups) <= GROUPS_UP_TO
         work = self._pair_matrices * float(self.queries.n_items) ** 3
         few = self._pair_matrices <= MATRICES_UP_TO and work <= float(LEAVE_PAIR_OUT_UP_TO) ** 3
         return few

@@ -217,7 +217,8 @@ def _right(differences: np.ndarray, tie: np.ndarray) -> np.ndarray:
 
 def refuse_scoring(scoring: object) -> None:
     """Preferences are judged one by one, so that measures of whole rankings do not apply."""
-    if scoring is not None:
+    if scoring is not None and scoring != "concordance":
         raise ValueError(
-            "explicit preferences are judged by the share in the right order: scoring must be None."
+            "explicit preferences are judged by the share in the right order: scoring must be None "
+            'or "concordance".'
         )

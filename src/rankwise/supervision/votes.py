@@ -126,8 +126,8 @@ def _results(
     """(l,) 0 if the first item won, 1 if the second did, 2 for a tie.
 
     A text that is no name stands for the only item whose name is written so: "7" for the number 7.
-    The items may be called 0, 1, a or b. If an outcome can then be read in two ways, one reading
-    that fits all rows decides, provided that the other fits not all rows.
+    The items may be called 0, 1, a or b. If an outcome can then be read in two ways, the reading
+    that fits all rows is meant, if only one does.
     """
     written: dict[str, int] = {}
     for name, i in number.items():
@@ -149,16 +149,18 @@ def _results(
             "'tie'.",
         )
     unclear = (word != NOTHING) & (name != NOTHING) & (word != name)
-    are_words = bool((word != NOTHING).all())
-    are_names = bool(((name != NOTHING) | (word == TIED)).all())
-    if unclear.any() and are_words != are_names:
-        return np.where(word == TIED, word, word if are_words else name)
     if unclear.any():
+        are_words = bool((word != NOTHING).all())
+        are_names = bool(((name != NOTHING) | (word == TIED)).all())
+        if are_words and not are_names:
+            return word
+        if are_names and not are_words and not (unclear & (word == TIED)).any():
+            return np.where(name != NOTHING, name, word)
         row = int(np.argmax(unclear))
         raise VoteError(
             "outcome",
             row,
-            f"{str(labels[said.codes[row]])[:80]!r} is also the name of an item of that vote: give "
-            "the items other names, or name the winner in every row.",
+            f"{str(labels[said.codes[row]])[:80]!r} is also the name of an item of that vote, and "
+            "both readings are possible: give the items other names.",
         )
     return np.where(word != NOTHING, word, name)
