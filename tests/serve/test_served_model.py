@@ -113,6 +113,8 @@ def test_missing_values_are_named_or_filled():
     del gap[1]["stars"]
     scores = {row["index"]: row["score"] for row in ServedModel(filling).rank(gap)}
     assert scores[1] == filling.predict(X_gap)[1] and ServedModel(filling).takes_missing
+    filling = TrainedModel(model.ranker, ItemScaler(missing="mean").fit(X), model.record)
+    assert ServedModel(filling).takes_missing
 
 
 def test_a_pipeline_that_fills_one_column_is_not_blamed_on_it():

@@ -231,7 +231,7 @@ class ServedModel:
         """Whether an item may lack a value."""
         if hasattr(self.ranker, "rankers_"):
             return True
-        return getattr(getattr(self.est, "scaler", None), "missing", None) == "median"
+        return getattr(getattr(self.est, "scaler", None), "missing", None) in ("mean", "median")
 
     def _estimate(self) -> dict[str, Any] | None:
         """The held-out score of training with its 95% interval, or None if there was no search."""
