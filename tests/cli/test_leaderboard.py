@@ -42,6 +42,15 @@ def test_the_terminal(folder):
     assert "400 votes, 6 items" in found.stderr and "give --judge" in found.stderr
 
 
+def test_filled_features_are_named_on_terminal_and_page(folder, tmp_path):
+    lines = [f"s{i},{i},{'' if i in (1, 7) else i * i % 5}" for i in range(8)]
+    (tmp_path / "items.csv").write_text("name,size,age\n" + "\n".join(lines) + "\n")
+    words = ("--items", tmp_path / "items.csv", "-o", tmp_path / "board.html")
+    found = run("leaderboard", folder / "votes.csv", *ROLES, *words)
+    assert "the median of the items that have votes: 2 of 'age'." in " ".join(found.stderr.split())
+    assert "Missing features count as the median" in (tmp_path / "board.html").read_text()
+
+
 def test_everything_on_one_page(folder, tmp_path):
     page = tmp_path / "board.html"
     more = ("--judge", "voter", "--category", "topic", "--weight", "times", "--order-effect")

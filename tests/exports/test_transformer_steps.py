@@ -61,6 +61,18 @@ def test_refused(model, reason):
         checked_steps(model.fit(X, y))
 
 
+@pytest.mark.parametrize(
+    "chosen", [slice("b", "c"), slice(None, "b"), slice("b", None), slice("c", "c"), slice(0, 2)]
+)
+def test_slices_of_names_include_their_end(chosen):
+    pandas = pytest.importorskip("pandas")
+    names = list("abcdefghijklmnop"[: X.shape[1]])
+    columns = ColumnTransformer([("s", StandardScaler(), chosen)], remainder="passthrough")
+    model = make_pipeline(columns, rw.RankRLS()).fit(pandas.DataFrame(X, columns=names), y)
+    expected = model.predict(pandas.DataFrame(X_NEW, columns=names))
+    assert np.allclose(checked_steps(model).scores(X_NEW)[:, 0], expected, rtol=1e-8)
+
+
 def test_scaling_by_query_is_refused_with_the_way_out():
     qid = np.repeat([1, 2, 3], 10)
     scaler = ItemScaler("query").fit(X, qid=qid)

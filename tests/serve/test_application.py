@@ -79,7 +79,7 @@ BAD = {
     "no items": (b'{"items": []}', 422, "no items"),
     "columns": (b'{"items": [{"price": 1}]}', 422, "'stars', 'age'"),
     "text": (b'{"items": [{"price": "5", "stars": 1, "age": 1}]}', 422, "items[0]: 'price'"),
-    "missing": (b'{"items": [{"price": null, "stars": 1, "age": 1}]}', 422, "NaN"),
+    "missing": (b'{"items": [{"price": null, "stars": 1, "age": 1}]}', 422, "'price' is missing"),
     "nested": (b'{"items": [{"price": [1], "stars": 1, "age": 1}]}', 422, "a list"),
     "overflow": (b'{"items": [{"price": -1.79e308, "stars": 1.79e308, "age": 1}]}', None, ""),
     "integer": (b'{"items": [{"price": 9007199254740993, "stars": 1, "age": 1}]}', 422, "float64"),

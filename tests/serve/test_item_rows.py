@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rankwise.serve.item_rows import framed_rows, numeric_rows
+from rankwise.serve.item_rows import framed_rows, missing_values, numeric_rows
 
 NUMBER = st.one_of(
     st.none(), st.booleans(), st.integers(-(2**70), 2**70), st.floats(allow_nan=False)
@@ -47,6 +47,12 @@ def test_one_feature_and_gaps():
 def test_refused_with_row_name_and_value(items, message):
     with pytest.raises(ValueError, match=message):
         numeric_rows(items, ["a", "b"])
+
+
+def test_missing_values_by_item_and_column():
+    items = [{"a": 0, "b": ""}, {"b": " "}, {"a": None, "b": False}]
+    assert missing_values(items, ["a", "b"]) == [(1, "a"), (2, "a")]
+    assert missing_values(items, ["b", "a"], {"b"}) == [(0, "b"), (1, "b"), (1, "a"), (2, "a")]
 
 
 def test_frames_keep_text():

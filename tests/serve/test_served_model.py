@@ -2,8 +2,10 @@
 
 import numpy as np
 import pytest
+from sklearn.compose import ColumnTransformer
+from sklearn.impute import SimpleImputer
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import PolynomialFeatures, StandardScaler
+from sklearn.preprocessing import OneHotEncoder, PolynomialFeatures, StandardScaler
 
 import rankwise as rw
 from rankwise.learners.item_scaler import ItemScaler
@@ -90,7 +92,8 @@ def test_categories_become_the_features_of_training():
     wide[0, 1:4] = 0
     assert served.scores(items)[0] == pytest.approx(model.predict(wide)[0])
     assert served.explain(items)["parts"][0]["name"] in features
-    for city, message in ((None, "NaN"), ([1], "no category")):
+    missing = r"^items\[0\]: 'city' is missing\.$"
+    for city, message in ((None, missing), (" ", missing), ([1], "no category")):
         items[0]["city"] = city
         with pytest.raises(ValueError, match=message):
             served.rank(items)
@@ -98,21 +101,37 @@ def test_categories_become_the_features_of_training():
         served.rank([{"price": 1, "emb 1": 2}])
 
 
-def test_missing_values_as_in_predict():
+def test_missing_values_are_named_or_filled():
     model, X = trained()
     gap = items_of(X[:3])
     gap[1]["stars"] = None
-    with pytest.raises(ValueError) as served:
+    with pytest.raises(ValueError, match=r"^items\[1\]: 'stars' is missing\.$"):
         ServedModel(model).rank(gap)
     X_gap = X[:3].copy()
     X_gap[1, 1] = np.nan
-    with pytest.raises(ValueError) as plain:
-        model.predict(X_gap)
-    assert str(served.value) == str(plain.value)
     filling = TrainedModel(model.ranker, ItemScaler(missing="median").fit(X), model.record)
     del gap[1]["stars"]
     scores = {row["index"]: row["score"] for row in ServedModel(filling).rank(gap)}
     assert scores[1] == filling.predict(X_gap)[1] and ServedModel(filling).takes_missing
+    filling = TrainedModel(model.ranker, ItemScaler(missing="mean").fit(X), model.record)
+    assert ServedModel(filling).takes_missing
+
+
+def test_a_pipeline_that_fills_one_column_is_not_blamed_on_it():
+    pandas = pytest.importorskip("pandas")
+    _, X = trained()
+    hot = ColumnTransformer([("f", SimpleImputer(), NAMES[:1]), ("h", OneHotEncoder(), ["city"])])
+    frame = pandas.DataFrame(X, columns=NAMES).assign(city=["Bonn", "Köln"] * (len(X) // 2))
+    served = ServedModel(make_pipeline(hot, rw.RankRLS()).fit(frame, X[:, 0]))
+    items = [{**item, "city": "Bonn"} for item in items_of(X[:3])]
+    items[0][NAMES[0]] = None
+    assert len(served.rank(items)) == 3
+    items[2]["city"] = None
+    with pytest.raises(ValueError, match="unknown categories"):
+        served.rank(items)
+    items[0][NAMES[0]] = 1.0
+    with pytest.raises(ValueError, match=r"^items\[2\]: 'city' is missing\.$"):
+        served.rank(items)
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_constant_features_are_left_out():
     X = np.array([[1.0, 2.0], [1.0, 3.0], [1.0, np.nan]])
     items = Items(X, names=votes.items, features=["same", "other"])
     fitted = fit_with_features(RankLogistic(0.1), items, np.arange(3), votes)
-    assert fitted.names == ["other"]
+    assert fitted.names == ["other"] and fitted.filled == {"other": 1}
     with pytest.raises(ValueError, match="no feature differs"):
         fit_with_features(
             RankLogistic(0.1), Items(X[:, :1], names=votes.items), np.arange(3), votes

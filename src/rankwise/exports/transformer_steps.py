@@ -130,7 +130,9 @@ def _by_columns(part: Any) -> list[Step]:
     branches = []
     for _, transformer, given in part.transformers_:
         chosen: Any = [given] if isinstance(given, str | int) else given
-        if not isinstance(chosen, slice):
+        if isinstance(chosen, slice):
+            chosen = _slice_of_numbers(chosen, names)
+        else:
             chosen = [names.index(c) if isinstance(c, str) else c for c in chosen]
         columns = np.arange(n)[chosen]
         if (isinstance(transformer, str) and transformer == "drop") or not len(columns):
@@ -140,6 +142,17 @@ def _by_columns(part: Any) -> list[Step]:
     if part.transformer_weights or not branches:
         raise ValueError("ColumnTransformer is exported without transformer_weights only.")
     return [Branches(branches, "ColumnTransformer")]
+
+
+def _slice_of_numbers(given: slice, names: list[str]) -> slice:
+    """A slice of names, which includes its end and has no step, as one of numbers."""
+    start, stop = given.start, given.stop
+    if not isinstance(start, str) and not isinstance(stop, str):
+        return given
+    return slice(
+        None if start is None else names.index(start),
+        None if stop is None else names.index(stop) + 1,
+    )
 
 
 def _function(part: Any) -> list[Step]:

@@ -201,7 +201,7 @@ def _read(
             raise ReadError(f"no column is called {absent[0]!r}.", source.name, 1)
         if not rows:
             raise ReadError("the file has a header line but nothing else.", source.name)
-    return table_rows.columns_of(source.name, names, rows)
+    return table_rows.columns_of(source.name, names, rows, line)
 
 
 def _split(source: Source) -> list[table_rows.Row]:

@@ -19,11 +19,11 @@ Row = tuple[int, list[str]]
 """A line number, and the cells of that line."""
 
 
-def columns_of(name: str, names: list[str], rows: list[Row]) -> Columns:
-    """Columns from rows, each of which must have one cell per name."""
+def columns_of(name: str, names: list[str], rows: list[Row], header: int) -> Columns:
+    """Columns from rows, each of which must have one cell per name; `header` is the names' line."""
     if len(set(names)) < len(names):
         repeated = next(column for column in names if names.count(column) > 1)
-        raise ReadError(f"two columns are called {repeated[:40]!r}.", name, rows[0][0])
+        raise ReadError(f"two columns are called {repeated[:40]!r}.", name, header)
     for line, cells in rows:
         if len(cells) != len(names):
             raise ReadError(f"expected {len(names)} columns, but found {len(cells)}.", name, line)

@@ -144,11 +144,11 @@ def read_columns(source: Source) -> Columns:
     rows = split_rows(source, None)
     if not rows:
         raise ReadError("the file is empty.", source.name)
-    names = rows[0][1]
+    header, names = rows[0]
     if all(map(is_number_or_missing, names)):
         names = [str(j + 1) for j in range(len(names))]
     elif not rows[1:]:
         raise ReadError("the file has a header line but no rows.", source.name)
     else:
         rows = rows[1:]
-    return columns_of(source.name, names, rows)
+    return columns_of(source.name, names, rows, header)

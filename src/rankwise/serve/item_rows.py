@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -115,6 +115,21 @@ def framed_rows(items: Sequence[Item], features: Sequence[str]) -> Any:
                 raise ValueError(f"items[{i}]: {name!r} holds {shown(item[name])}, no value.")
     columns = {name: [item.get(name) for item in items] for name in features}
     return pandas.DataFrame(columns, columns=list(features))
+
+
+def missing_values(
+    items: Sequence[Item], columns: Sequence[str], categories: Collection[str] = ()
+) -> list[tuple[int, str]]:
+    """The items and columns without a value, in the order of the items.
+
+    A blank text is no value of a column of `categories`.
+    """
+    return [
+        (i, name)
+        for i, item in enumerate(items)
+        for name in columns
+        if item.get(name) is None or (name in categories and not str(item[name]).strip())
+    ]
 
 
 def shown(value: Any) -> str:

@@ -1,7 +1,7 @@
 """A loaded model that ranks the items of one request, explains two of them, and describes itself.
 
 Nothing here knows of HTTP. All errors that a request can cause are ValueErrors, with the words of
-`predict` where `predict` refuses.
+`predict` where `predict` refuses, except that a missing value is named by item and column.
 """
 
 from __future__ import annotations
@@ -13,7 +13,14 @@ import numpy as np
 from sklearn.pipeline import Pipeline
 
 from rankwise import __version__
-from rankwise.serve.item_rows import Item, categorical_rows, framed_rows, numeric_rows, shown
+from rankwise.serve.item_rows import (
+    Item,
+    categorical_rows,
+    framed_rows,
+    missing_values,
+    numeric_rows,
+    shown,
+)
 from rankwise.workflow.explaining import explain
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.search import SearchPath
@@ -23,6 +30,8 @@ NAMES = ("id", "docid", "doc_id")
 """Keys of an item that may name it, beside the column of names that the model was trained with."""
 PARTS = 12
 """Parts of an explanation, if a request does not say how many."""
+ABOUT_MISSING = ("NaN", "[nan]", "[None]")
+"""What an error of `predict` about a missing value contains."""
 
 
 class ServedModel:
@@ -105,9 +114,21 @@ class ServedModel:
 
     def scores(self, items: list[Item], query: Any = None) -> np.ndarray:
         X, labels = self.rows(items), self.labels(items, query)
-        if isinstance(self.est, TrainedModel):
-            return np.asarray(self.est.predict(X, labels), dtype=float)
-        return np.asarray(self.est.predict(X), dtype=float)
+        more = (labels,) if isinstance(self.est, TrainedModel) else ()
+        try:
+            return np.asarray(self.est.predict(X, *more), dtype=float)
+        except ValueError as error:
+            if any(word in str(error) for word in ABOUT_MISSING):
+                self._refuse_missing(items)
+            raise
+
+    def _refuse_missing(self, items: list[Item]) -> None:
+        """Name the first missing value, unless a pipeline may have filled it and not another."""
+        found = missing_values(items, self.columns, self.levels)
+        ranker = self.est.ranker if isinstance(self.est, TrainedModel) else self.est
+        if found and (not isinstance(ranker, Pipeline) or len({name for _, name in found}) == 1):
+            row, name = found[0]
+            raise ValueError(f"items[{row}]: {name!r} is missing.") from None
 
     def rank(self, items: list[Item], query: Any = None) -> list[dict[str, Any]]:
         """The items best first; equal scores keep the order of the request."""
@@ -210,7 +231,7 @@ class ServedModel:
         """Whether an item may lack a value."""
         if hasattr(self.ranker, "rankers_"):
             return True
-        return getattr(getattr(self.est, "scaler", None), "missing", None) == "median"
+        return getattr(getattr(self.est, "scaler", None), "missing", None) in ("mean", "median")
 
     def _estimate(self) -> dict[str, Any] | None:
         """The held-out score of training with its 95% interval, or None if there was no search."""

@@ -13,7 +13,7 @@ from rankwise.exceptions import PreferenceWarning
 from rankwise.learners.rank_logistic import RankLogistic
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
-from rankwise.workflow.board_notes import notes_on
+from rankwise.workflow.board_notes import notes_on, on_filled
 from rankwise.workflow.covariate_worth import FeatureModel, fit_with_features
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.standings import (
@@ -77,6 +77,8 @@ def build_board(
     board.counts = _counts(told, new)
     board.model = _about(fitted, options)
     board.notes = notes_on(told, fitted.model, options, votes.never_compared, items is not None)
+    if fitted.features is not None:
+        board.notes += on_filled(fitted.features.filled)
     return board
 
 

@@ -92,6 +92,17 @@ def _on_order(votes: Preferences, options: BoardOptions, model: RankLogistic) ->
     ]
 
 
+def on_filled(filled: dict[str, int]) -> list[str]:
+    """A note on how many missing values of which features were filled, if any were."""
+    if not filled:
+        return []
+    counts = [f"{count} of {name!r}" for name, count in filled.items()]
+    return [
+        "Missing features count as the median of the items that have votes: "
+        f"{named(np.array(counts, dtype=object))}."
+    ]
+
+
 def named(names: np.ndarray) -> str:
     """The first names, and how many more there are."""
     shown = ", ".join(str(name) for name in names[:NAMED])

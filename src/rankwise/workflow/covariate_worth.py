@@ -7,7 +7,7 @@ give, with their covariance: s ~ N(1μ + Xw, Σ + τ²I).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 from scipy import stats
@@ -49,6 +49,7 @@ class FeatureModel:
     X: np.ndarray  # (all items, n) standardised features
     deviations: np.ndarray
     judges: float = np.inf  # infinity if they are not known
+    filled: dict[str, int] = field(default_factory=dict)  # missing values, by feature
 
     @property
     def quantile(self) -> float:
@@ -106,7 +107,8 @@ def fit_with_features(
     """
     X = np.array(items.X, dtype=float)
     middle = np.array([_median(column) for column in X[known].T])
-    X = np.where(np.isnan(X), middle, X)
+    missing = np.isnan(X)
+    X = np.where(missing, middle, X)
     mean, deviation = X[known].mean(axis=0), X[known].std(axis=0)
     varies = deviation > 1e-12 * np.maximum(np.abs(mean), 1e-300)
     if not varies.any():
@@ -120,7 +122,9 @@ def fit_with_features(
     judges = np.inf
     if votes.judge is not None:
         judges = len(Queries.from_labels(votes.judge, len(votes)))
-    return FeatureModel(fitted, own, names, X, deviation[varies], judges)
+    counts = zip(names, missing[:, varies].sum(axis=0).tolist())
+    filled = {name: count for name, count in counts if count}
+    return FeatureModel(fitted, own, names, X, deviation[varies], judges, filled)
 
 
 def _median(column: np.ndarray) -> float:
