@@ -47,3 +47,16 @@ class TestBundle(RiskMinimiserTests):
             models.append(self.solver_for(X, y, qid).solve(1e-7).w)
         np.testing.assert_array_equal(models[0], models[1])
         np.testing.assert_array_equal(models[0], models[2])
+
+    def test_planes_that_say_nothing_new_are_the_last_ones(self):
+        """One feature in a unit a million times smaller: rounding errors hide the last digits."""
+        rng = np.random.default_rng(0)
+        Z = rng.normal(size=(60, 3))
+        y = np.round(Z[:, 0] + Z[:, 1] + 0.5 * rng.normal(size=60))
+        solver, found = self.solver_for(Z * [1, 1e6, 1], y, np.arange(60) % 9), []
+        for alpha in (1e-3, 1e-4, 1e-5, 1e-6):
+            found.append(solver.solve(alpha, start=found[-1].w if found else None))
+        assert max(solution.n_iter for solution in found) < 500
+        alone = self.solver_for(Z * [1, 1e6, 1], y, np.arange(60) % 9).solve(1e-5)
+        assert alone.n_iter < 500
+        assert alone.objective == pytest.approx(found[2].objective, abs=2e-3)

@@ -45,6 +45,9 @@ FIRST_GOAL = 1e-3
 """The gap that help aims at first, as a share of the objective of the zero model."""
 HELP = 15
 """So many steps of help that do not halve the gap they prove are the last ones."""
+STALLED = 50
+"""So many planes after help that improve neither the best point nor the minimum of the model are
+the last ones: rounding errors hide what more of them would say."""
 
 
 class BundleSolver(Solver):
@@ -98,8 +101,8 @@ class BundleSolver(Solver):
         return Solution(found.w, run.status, found.objective, run.gap, run.n_iter, history)
 
     def _cut(self, run: _Run, may_leave: bool) -> None:
-        """Algorithm 1, until it converges, or until it is slow if it may leave then."""
-        candidate = run.best
+        """Algorithm 1, until it converges or stalls after help, or is slow if it may leave then."""
+        candidate, least, most, idle = run.best, np.inf, -np.inf, 0
         while run.goes_on and not (may_leave and run.is_slow):
             run.proven = self._add_plane(candidate, run.alpha, is_best=candidate is run.best)
             target, model_minimum = self._planes.minimise(run.alpha)  # line 8
@@ -108,6 +111,10 @@ class BundleSolver(Solver):
                 run.best, candidate = self._search(run, target)
                 run.proven = np.inf
             run.finish_iteration()  # line 12
+            better = run.best.objective < least or model_minimum > most
+            least, most = min(least, run.best.objective), max(most, model_minimum)
+            idle = 0 if better else idle + 1
+            run.stalled = idle >= STALLED and not may_leave and self._helper is not None
 
     def _be_helped(self, run: _Run, helper: SmoothedNewton | InteriorPoint) -> None:
         """Planes from steps of a Newton method, as long as what they prove gets better.
@@ -203,6 +210,7 @@ class _Run:
     goal: float = 0.0  # the gap that help aims at now
     n_iter: int = 0
     status: str = MAX_ITER
+    stalled: bool = False
     gaps: list[float] = field(default_factory=list)
 
     @property
@@ -216,7 +224,7 @@ class _Run:
 
     @property
     def goes_on(self) -> bool:
-        return self.status == MAX_ITER and self.n_iter < self.max_iter
+        return self.status == MAX_ITER and self.n_iter < self.max_iter and not self.stalled
 
     @property
     def is_slow(self) -> bool:
