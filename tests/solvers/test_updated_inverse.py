@@ -41,7 +41,9 @@ def test_any_sequence_of_rows(seed, alpha):
             kept.append((rng.normal(size=(u, 6)), rng.normal(size=(u, 2))))
             found = found.with_rows(*sums(*kept[-1]))
         Z, B = (np.vstack(part) for part in zip(*kept))
-        assert_allclose(found.solve(), solution(Z, B, alpha), rtol=1e-9, atol=1e-9)
+        # With fewer rows than features, the plain solution itself has a condition of 1/alpha.
+        exact = 1e-9 if alpha > 1e-3 else 1e-6
+        assert_allclose(found.solve(), solution(Z, B, alpha), rtol=exact, atol=exact)
 
 
 def test_features_come_and_go():
