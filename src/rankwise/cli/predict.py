@@ -29,8 +29,15 @@ if TYPE_CHECKING:
 )
 @click.option("--trec", is_flag=True, help="The same as --as trec: qid Q0 docid rank score tag.")
 @click.option("--tag", default="rankwise", show_default=True, help="Last column of a run file.")
-@applies_model()
-def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str) -> None:
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Relations without DATA: only this many of the best for each node.",
+)
+@applies_model(without_data=True)
+def predict(
+    task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str, top: int | None
+) -> None:
     """Score the items of DATA with MODEL, in the order of DATA.
 
     \b
@@ -41,14 +48,21 @@ def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: 
       cat new.csv | rankwise predict model.rw - | head
       rankwise predict model.rw new.csv --as json | jq ".[0]"
       rankwise predict model.rw edges.csv --nodes proteins.csv -o scores.txt
+      rankwise predict model.rw --row-nodes new_drugs.csv --column-nodes targets.csv --top 5
 
     Higher scores are better. A table (CSV, TSV, JSON, JSON lines, Parquet) has the columns query
     (if there are queries), id, score and rank, where rank 1 is the best item of its query; items
     without names are numbered from 1. A model trained with --scale query scales the items of DATA
-    within their own queries.
+    within their own queries. Models of relations without DATA rank all pairs of the nodes, which
+    may be new, as a table with the columns row, column, score and rank.
     """
     if trec and kind not in (None, "trec"):
         raise Mistake(f"--trec writes a run file, --as {kind} does not: give one of them.")
+    if task.data_path is None and task.is_relational:
+        _predict_pairs(task, output, "trec" if trec else kind, tag, top)
+        return
+    if top is not None:
+        raise Mistake("--top is for relations without DATA: it ranks all pairs of the nodes.")
     kind = "trec" if trec else kind or kind_of(output, "scores")
     check_writable(output)
     with working("predicting"):
@@ -62,6 +76,27 @@ def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: 
         write_text(output, run_text(items.qid, names, scores, tag=tag))
     else:
         write_rows(output, ranking_columns(items, scores), kind)
+
+
+def _predict_pairs(
+    task: ModelAndData, output: str, kind: str | None, tag: str, top: int | None
+) -> None:
+    """Rank all pairs of the given nodes, or the best of each condition."""
+    from rankwise.cli.relation_results import best_pairs
+    from rankwise.workflow.ranking_data import sides_of
+
+    kind = kind or kind_of(output, "csv")
+    if kind == "scores":
+        raise Mistake("all pairs of nodes need names beside the scores: give --as csv, or DATA.")
+    check_writable(output)
+    with working("predicting"):
+        pairs = best_pairs(task, top)
+    if kind == "trec":
+        sides = pairs.row, pairs.column
+        given, ranked = sides_of(task.model.ranker.condition)
+        write_text(output, run_text(sides[given], sides[ranked], pairs.score, tag=tag))
+    else:
+        write_rows(output, pairs.columns(), kind)
 
 
 def ranking_columns(items: Items, scores: np.ndarray) -> dict[str, Any]:
