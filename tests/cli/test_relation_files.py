@@ -40,7 +40,7 @@ def test_every_form_of_the_same_relation_gives_the_same_model(folder, made):
     named = ("--value", "pKi", "--row-column", "compound", "--column-column", "protein")
     assert np.allclose(predictions("swapped.csv", *NODES, *LEARNER, *named), expected)
     assert np.allclose(predictions("swapped.csv", *NODES, *LEARNER, "--target", "pKi"), expected)
-    A, B, Y = made[1]
+    A, B, _ = made[1]
     numbers = [(int(a[1:]), int(b[1:]), float(v)) for a, b, v in (x.split(",") for x in lines)]
     edges = np.array([pair[:2] for pair in numbers])
     np.savez("edges.npz", edges=edges, y=[value for *_, value in numbers])
@@ -74,11 +74,14 @@ def test_kernel_without_names_by_number(folder, made):
     run("train", "all.npz", *nodes, "--kernel", "precomputed", *LEARNER, "-o", "k.rw", "-q")
     found = run("predict", "k.rw", *nodes, "--top", "1").stdout.splitlines()
     assert len(found) == 21 and found[1].startswith("0,")
-    assert (
-        "nodes with names"
-        in run("evaluate", "k.rw", "all.npz", *nodes, "--new", "rows", code=None).stderr
-        or True
-    )
+    held_out = run("evaluate", "k.rw", "all.npz", *nodes, "--new", "rows")
+    assert "5 folds of rows held out" in held_out.stdout
+    np.savez("part.npz", edges=edges[:99], y=Y.ravel()[:99])
+    said = run("evaluate", "k.rw", "part.npz", *nodes, "--new", "rows", code=2).stderr
+    assert "--new needs nodes with names" in said
+    np.savetxt("matrix.txt", Y)
+    run("train", "matrix.txt", *nodes, "--kernel", "precomputed", *LEARNER, "-o", "t.rw", "-q")
+    assert run("predict", "t.rw", *nodes, "--top", "1").stdout.splitlines() == found
 
 
 def test_objects_without_an_edge_are_told(folder):

@@ -91,7 +91,7 @@ def test_one_domain_from_a_matrix():
 @pytest.mark.parametrize(
     ("text", "options", "line", "reason"),
     [
-        ("drug,t1,t2\na,5.5,\na,NA,6\n", {}, 3, "also the row of line 2"),
+        ("drug,t1,t2,t3\na,5.5,,\na,NA,6,\n", {}, 3, "also the row of line 2"),
         ("drug,t1,t1\na,5.5,1\n", {"form": "matrix"}, 1, "two columns"),
         ("drug,t1,t2\na,5.5,x\n", {"form": "matrix"}, 2, "'x' is not a number"),
         ("drug,t1,t2\na,,\n", {"form": "matrix"}, None, "every cell is missing"),

@@ -191,7 +191,8 @@ class DataOptions:
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
-        known = {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        known: dict[str, Any] = {"format": self.format, **self.columns}
+        known["ignore"] = list(self.ignore)
         if any(self.edges.values()):
             known["edges"] = dict(self.edges)
         return known | self.cells.record()

@@ -67,31 +67,36 @@ def evaluate(
     with intervals over pairs of items, or over judges (--judge). Censored outcomes (--time and
     --event) are judged by Harrell's and Uno's concordance; higher scores mean longer survival. Do
     not use the training data as DATA: on them the model looks better than it is. --baseline says
-    whether the model is better than an existing ranking, by how much, how sure that is, and on
-    which queries it is worse; a column that was named in training is known. Edges of a relation are
-    judged apart by what of them is new to the model; --new chooses one of these kinds, and on the
-    training data holds it out in 5 folds.
+    whether the model is better than an existing ranking, how sure that is, and on which queries it
+    is worse. Edges of a relation are judged apart by what of them is new to the model; --new
+    chooses one kind, and on the training data holds it out in 5 folds.
     """
+    wanted = Wanted(scoring, relevant, per_query, as_json)
     if runs.paths or runs.qrels:
         if task is not None:
             raise Mistake("--run and --qrels take the place of MODEL and DATA: leave these out.")
-        evaluate_runs(runs, Wanted(scoring, relevant, per_query, as_json))
+        evaluate_runs(runs, wanted)
         return
     if task is None:
         raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
-    from rankwise.evaluation import BaselineVerdict
-    from rankwise.supervision.censored import Censored
-    from rankwise.workflow.judging import MEASURED, judge
-    from rankwise.workflow.verdict import against_baseline
-
     if task.is_relational:
-        evaluate_relation(task, Wanted(scoring, relevant, per_query, as_json), new)
+        evaluate_relation(task, wanted, new)
         return
     if new is not None:
         raise Mistake("--new is for models of relations.")
     if task.files.preferences:
         _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
         return
+    _judge_by_scores(task, wanted)
+
+
+def _judge_by_scores(task: ModelAndData, wanted: Wanted) -> None:
+    from rankwise.evaluation import BaselineVerdict
+    from rankwise.supervision.censored import Censored
+    from rankwise.workflow.judging import MEASURED, judge
+    from rankwise.workflow.verdict import against_baseline
+
+    scoring, relevant, per_query, as_json = wanted
     with working("evaluating"):
         items, scores = task.scored()
     if isinstance(items.y, Censored):

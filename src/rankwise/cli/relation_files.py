@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -71,10 +72,10 @@ def read_relation(
     known = known or Remembered()
     rows, columns = read_sides(files, known)
     other = rows if columns is None else columns
-    named = {role: files.edges.get(role) for role in ("row", "column", "value")}
-    named["value"] = named["value"] or files.columns.get("target")
     wanted = Reading(
-        **named,
+        row=files.edges.get("row"),
+        column=files.edges.get("column"),
+        value=files.edges.get("value") or files.columns.get("target"),
         rows=rows.names,
         columns=other.names,
         one_domain=columns is None,
@@ -125,25 +126,24 @@ def read_nodes(path: str, features: list[str] | None = None, precomputed: bool =
                 f"{len(features)}.",
                 source.name,
             )
-        names = features or matrix.columns or []
-        return _objects(matrix.values, matrix.rows, names, source.name)
+        return _objects(matrix.values, matrix.rows, features or matrix.columns or [], source.name)
     columns = read_columns(source)
     name, *others = columns.values
     if not others:
         raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
     refuse_absent(columns, features or others)
     X, _ = new_features(columns, features or others)
-    names = columns.text(name)
+    names = [str(one) for one in columns.text(name)]
     if len(set(names)) < len(names):
-        seen, counts = np.unique(names.astype(str), return_counts=True)
-        raise ValueError(f"{columns.name} holds {seen[counts.argmax()]!r} twice.")
-    if len(names) > 1 and features is None and {*map(str, names)} == {*others}:
+        (twice, _), *_ = Counter(names).most_common(1)
+        raise ValueError(f"{columns.name} holds {twice!r} twice.")
+    if len(names) > 1 and features is None and {*names} == {*others}:
         said = (
             f"{columns.name} looks like a matrix of similarities, but its columns are used as "
             "features: --kernel precomputed takes it as a kernel."
         )
         warnings.warn(said, UserWarning, stacklevel=2)
-    return _objects(X, [str(one) for one in names], features or others, columns.name)
+    return _objects(X, names, features or others, columns.name)
 
 
 def _similarities(path: str, known: list[str] | None) -> Items:

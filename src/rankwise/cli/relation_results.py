@@ -52,7 +52,7 @@ def evaluate_relation(task: ModelAndData, wanted: Wanted, new: str | None) -> No
 
     with working("evaluating", wanted.as_json):
         found = edges_to_judge(task, new)
-        names = MEASURED
+        names: tuple[str, ...] = MEASURED
         if wanted.scoring is not None:
             names = tuple(dict.fromkeys(wanted.scoring.split(",")))
         items = found.items

@@ -56,10 +56,12 @@ def is_header(first: list[str], body: list[list[str]], wanted: Reading) -> bool:
     """Whether the first line names columns: a usual name, or text above a column of numbers."""
     if any(map(wanted.role_of, first)):
         return True
+    if any(map(is_number, first)):
+        return False
     below = body[0] if body and len(body[0]) == len(first) else []
     return any(
         not is_number(name) and is_number(cell) and not is_missing(cell)
-        for name, cell in zip(first[2:], below[2:])
+        for name, cell in zip(first, below)
     )
 
 

@@ -59,7 +59,8 @@ def read_edges(
       `read_preferences`. Columns of any names are found (`drug,target,pKi`): the value is the
       column with a usual name, or else the only other column of numbers
     - a matrix has a line with the names of the columns, then for each row its name and its values;
-      missing cells are pairs that were not observed
+      missing cells are pairs that were not observed. A file of numbers alone with more than three
+      columns is a matrix without names
     - an .npz file has `edges` (q, 2) and `y` (q,), or one matrix with nan for what was not
       observed, or it is a sparse matrix of SciPy, whose stored entries are the edges; `row_names`
       and `column_names` name the objects. A .npy file is a matrix
@@ -122,24 +123,27 @@ def _is_matrix(lines: list[table_rows.Row], wanted: Reading) -> bool:
     header, body = lines[0][1], lines[1:]
     if wanted.named or not body:
         return False
+    if len(header) > 3 and all(map(is_number, header)):
+        return True
     width = len(body[0][1])
     names = header[1:] if len(header) == width else header
     if len(names) != width - 1 or width < 3 or any(map(wanted.role_of, names)):
         return False
     cells = [row for _, row in body if len(row) == width]
-    if len({row[0] for row in cells}) < len(cells) or not all(is_number(c) for c in cells[0][1:]):
+    are_distinct = len({row[0] for row in cells}) == len(cells)
+    if not (are_distinct or width > 3) or not all(is_number(c) for c in cells[0][1:]):
         return False
     if wanted.columns is not None and wanted.rows is not None:
         known = {str(name) for names in (wanted.rows, wanted.columns) for name in names}
         return any(name in known for name in names)
-    are_numbers = all(map(is_number, header))
     if width > 3 or len(header) < width:
-        return not are_numbers
+        return True
+    are_numbers = all(map(is_number, header))
     return not (are_numbers or all(INTEGER.fullmatch(row[1]) for row in cells))
 
 
 def _of_matrix(path: str, lines: list[table_rows.Row], wanted: Reading) -> EdgeTable:
-    matrix, line_of = read_named_matrix(path, lines)
+    matrix, line_of = read_named_matrix(path, lines, nameless=True)
     found = _observed(matrix, path)
     table = _of_arrays(found, wanted, path)
     numbers = found.edges[:, 0]
@@ -156,7 +160,7 @@ def read_named_matrix(
     With `nameless` a file of numbers alone has no names.
     """
     header, body = lines[0][1], lines[1:]
-    if nameless and all(map(is_number, header)) and len(header) == len(lines):
+    if nameless and header[0] and all(map(is_number, header)):
         table = table_rows.columns_of(path, [*map(str, range(len(header)))], lines, lines[0][0])
         values = np.column_stack([table.must_be_numbers(column) for column in table.values])
         return NamedMatrix(values, None, None), [line for line, _ in lines]
@@ -285,7 +289,7 @@ def _of_list(table: Columns, has_header: bool, wanted: Reading) -> EdgeTable:
         numbers = None if given is None else numbered(given, wanted.where[side])
         edges.append(_node_numbers(table, roles[ROLES[side]], numbers, wanted.where[side]))
     y = table.without_missing(roles["value"]) if "value" in roles else None
-    return EdgeTable(np.column_stack(edges), y, *names, table.name, table.line, roles)
+    return EdgeTable(np.column_stack(edges), y, names[0], names[1], table.name, table.line, roles)
 
 
 def numbered(names: Names, what: str) -> dict[str, int]:

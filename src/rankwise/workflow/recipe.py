@@ -262,8 +262,10 @@ class Recipe:
     def kernels(self) -> tuple[SideKernel, SideKernel]:
         """The kernel of the rows of a relation and that of its columns."""
         rows = SideKernel(self.kernel, self.gamma, self.degree, self.coef0)
-        own = (getattr(self, name) for name in COLUMN_OPTIONS)
-        return rows, SideKernel(*(a if b is None else b for a, b in zip(rows, own)))
+        own = {name: getattr(self, f"column_{name}") for name in KERNEL_OPTIONS}
+        named = own.pop("kernel")
+        changed = {name: value for name, value in own.items() if value is not None}
+        return rows, rows._replace(name=named or rows.name, **changed)
 
     @property
     def kernel_name(self) -> str:

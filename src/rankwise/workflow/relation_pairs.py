@@ -92,7 +92,7 @@ def refuse_unmirrored(relation: Relation, task: RelationTask) -> None:
         counts.append(count)
     gap = means[0] - task.sign * means[1]
     both = ~np.isnan(gap)
-    if task.sign < 0 and task.ranking and both.any():
+    if task.sign < 0 and task.ranking and both.sum() > 1:
         gap = gap - np.median(gap[both])
     wrong = both & (np.abs(gap) > LARGEST_GAP * np.abs(y).max(initial=0.0))
     if not wrong.any():

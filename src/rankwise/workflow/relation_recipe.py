@@ -31,7 +31,7 @@ def relation_arguments(recipe: Recipe, relation: Relation) -> tuple[dict[str, An
     own: list[SideKernel] = []
     for name, kernel, objects in zip(("gamma", "column_gamma"), sides, relation.domains):
         gamma = None if kernel.gamma == "auto" else kernel.gamma
-        if not PER_SIDE and own:
+        if not PER_SIDE and own and kernel.guesses_gamma:
             gamma = own[0].gamma
         elif kernel.guesses_gamma:
             gamma = median_gamma(objects.X, kernel.name, recipe.seed)
