@@ -1,7 +1,7 @@
 """The first things a user does, in an environment with rankwise and nothing else of ours.
 
-    python .ci/smoke.py core     the core alone: extras must be asked for by name, never crash
-    python .ci/smoke.py full     all extras are installed
+python .ci/smoke.py core     the core alone: extras must be asked for by name, never crash
+python .ci/smoke.py full     all extras are installed
 """
 
 from __future__ import annotations

@@ -96,7 +96,10 @@ def test_the_paper_cites_what_it_lists():
     _, front, body = paper.split("---\n", 2)
     about = yaml.safe_load(front)
     assert {"title", "tags", "authors", "affiliations", "date", "bibliography"} <= set(about)
-    cited, listed = set(re.findall(r"@(\w+)", body)), set(re.findall(r"^@\w+\{(\w+),", bibliography, re.M))
+    cited, listed = (
+        set(re.findall(r"@(\w+)", body)),
+        set(re.findall(r"^@\w+\{(\w+),", bibliography, re.M)),
+    )
     assert cited == listed
     assert 250 <= len(body.split()) <= 1750
     for heading in ("Summary", "Statement of need", "State of the field", "References"):

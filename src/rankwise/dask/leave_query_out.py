@@ -101,6 +101,11 @@ class LeaveQueryOut:
     """Predictions for held-out queries, and their scores."""
 
     def __init__(self, problem: PartitionedProblem):
+        if problem.compared is not None:
+            raise ValueError(
+                "leave_query_out on partitions is for scores y: fit rankwise.RankRLS on a part "
+                "that one machine holds to choose alpha for preferences."
+            )
         if problem.spectra is None:
             raise ValueError(
                 'leave_query_out needs the sums that solver="cg" avoids: use solver="spectral".'

@@ -10,10 +10,12 @@ from dask.delayed import Delayed
 from scipy import sparse
 
 from rankwise.dask.cluster import Cluster, added, joined
+from rankwise.dask.compared_partitions import ComparedPartitions
 from rankwise.dask.normal_equations import Plan, Spectra, Sums, equations, product, tally
 from rankwise.dask.partition_layout import Layout, refuse_split, split_queries
 from rankwise.dask.partitioned_ranker import gather_reduced_space
 from rankwise.dask.spread_queries import SpreadQuery, added_by_query, tallied
+from rankwise.dask.spread_strata import StratumTally, stratum_sums
 from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.protocol import Alphas
 from rankwise.holdout.quadratic_problem import DECOMPOSABLE
@@ -45,11 +47,25 @@ class PartitionedProblem:
     """None if conjugate gradients solve the problem."""
     whole_sums: Sums | None = None
 
-    def __init__(self, model: RankRLS, blocks: list[Delayed], has_queries: bool, spread: list):
-        """`model` gives the parameters; `spread` lists labels of queries in several partitions."""
+    scale = 1.0
+    """The weight of all statements, if they form one query."""
+
+    def __init__(
+        self,
+        model: RankRLS,
+        blocks: list[Delayed],
+        has_queries: bool,
+        spread: list,
+        compared: ComparedPartitions | None = None,
+    ):
+        """`model` gives the parameters; `spread` lists labels of queries in several partitions.
+
+        With `compared`, the blocks hold the rows, and its statements take the place of scores.
+        """
         if spread and not has_queries:
             raise ValueError("spread names queries: give qid.")
         self.cluster, self.blocks, self.has_queries = Cluster(), blocks, has_queries
+        self.compared = compared
         self.kernel = Kernel.of(model)
         self.space: ReducedSpace | None = None
         self._solver = model.solver
@@ -66,6 +82,9 @@ class PartitionedProblem:
             self.layout = Layout.of(blocks, self.cluster)
             self.space = gather_reduced_space(model, self.cluster, blocks, self.layout)
             self.plan.map = self.space.map
+        if compared is not None:
+            self._sum_statements(compared)
+            return
         if not has_queries and len(blocks) > 1:
             self.plan.spread = [None]
         if self.plan.spread and model.solver == "cg":
@@ -76,6 +95,11 @@ class PartitionedProblem:
             self._sum_whole_queries()
         if self.plan.spread:
             self._sum_spread_queries()
+
+    @classmethod
+    def of_statements(cls, model: RankRLS, compared: ComparedPartitions) -> PartitionedProblem:
+        """The problem of explicit preferences."""
+        return cls(model, compared.items, compared.has_queries, [], compared)
 
     @property
     def representation(self) -> Representation:
@@ -91,15 +115,30 @@ class PartitionedProblem:
             return
         refuse_split(split, SPREAD)
         refuse_no_preference(prefers[0], layout.n_items, layout.n_queries)
+        self._decompose_unless_large(sums)
+
+    def _sum_statements(self, compared: ComparedPartitions) -> None:
+        """The sums of all statements: the blocks are those of statements from now on."""
+        self.layout, self.blocks = compared.layout, compared.statements
+        self.scale = compared.scale(self.plan.loss)
+        self.plan.loss = compared.local_loss(self.plan.loss)
+        _, sums, prefers, _ = self._pass_over_data()
+        if not prefers[0].any():
+            raise ValueError("preferences hold no single preference with a positive weight.")
+        self._decompose_unless_large(sums)
+
+    def _decompose_unless_large(self, sums: Sums) -> None:
+        """One eigendecomposition, unless conjugate gradients are asked for or much cheaper."""
+        layout = self.layout
         is_large = layout.is_sparse and min(layout.n_items, layout.n_features) > DECOMPOSABLE
         if self._solver == "cg" or (self._solver == "auto" and self._is_plain and is_large):
             return
         if self.plan.skips(layout.n_features, layout.is_sparse):
             self.plan.sums_wide = True
             sums = self._pass_over_data()[1]
-        self._decompose(sums)
+        self._decompose([self.scale * each for each in sums])
 
-    def _pass_over_data(self, spread: Sequence[SpreadQuery] = ()) -> tuple:
+    def _pass_over_data(self, spread: Sequence[SpreadQuery | None] = ()) -> tuple:
         merges = (joined, added, added, added_by_query)
         return self.cluster.reduce(self.blocks, equations, merges, self.plan, spread)
 
@@ -116,15 +155,30 @@ class PartitionedProblem:
             if one_tally is None:
                 raise ValueError(f"spread names {label!r}, which is no label in qid.")
         is_sparse = Layout(facts).is_sparse and self.plan.map is None
-        queries = [SpreadQuery(one_tally, loss, is_sparse) for one_tally in tallies]
+        queries = [
+            None if isinstance(each, StratumTally) else SpreadQuery(each, loss, is_sparse)
+            for each in tallies
+        ]
         facts, self.whole_sums, whole_prefers, parts = self._pass_over_data(queries)
         layout = self.layout = Layout(facts)
         split = split_queries(layout, self.blocks, self.cluster)
         refuse_split({k: v for k, v in split.items() if k not in self.plan.spread}, SPREAD)
-        prefers = np.any([query.prefers for query in queries] + (whole_prefers or []), axis=0)
+        found = [
+            self._stratum(i, tallies[i]) if query is None else (query.finish(sums), query.prefers)
+            for i, (query, sums) in enumerate(zip(queries, parts))
+        ]
+        self.spread_sums = [sums for sums, _ in found]
+        prefers = np.any([prefers for _, prefers in found] + (whole_prefers or []), axis=0)
         refuse_no_preference(prefers, layout.n_items, layout.n_queries)
-        self.spread_sums = [query.finish(sums) for query, sums in zip(queries, parts)]
         self._decompose(added([self.whole_sums, *self.spread_sums]))
+
+    def _stratum(self, query: int, tally: StratumTally) -> tuple[Sums, np.ndarray]:
+        """The sums of a spread stratum of censored outcomes, and whether it has a pair."""
+        plan = self.plan
+        assert isinstance(plan.loss, TieFreeLoss)
+        data = (self.cluster, self.blocks, plan.part_of(query), plan.features)
+        sums, prefers = stratum_sums(*data, plan.loss, tally)
+        return sums, np.array([prefers])
 
     def _decompose(self, sums: Sums) -> None:
         n = len(sums[-1])
@@ -171,4 +225,4 @@ class _RemoteQuadratic:
     def apply(self, w: np.ndarray | None) -> np.ndarray:
         problem = self._problem
         shared = (problem.plan, self._columns, w)
-        return problem.cluster.reduce(problem.blocks, product, added, *shared)[0]
+        return problem.scale * problem.cluster.reduce(problem.blocks, product, added, *shared)[0]

@@ -8,6 +8,7 @@ import dask.array as da
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.dask.compared_partitions import ComparedPartitions
 from rankwise.dask.leave_query_out import LeaveQueryOut
 from rankwise.dask.partitioned_problem import PartitionedProblem
 from rankwise.dask.partitioned_ranker import PartitionedRanker
@@ -40,11 +41,24 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
 
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, spread=None):
         """Learn from scores y, which are cut into partitions as X is. `spread` lists the labels of
-        queries that may lie in several partitions."""
+        queries that may lie in several partitions.
+
+        `preferences` (a rankwise.Preferences) in place of y name rows of X, numbered through its
+        partitions. The rows that a statement names are brought together, and no others move.
+        """
         self._checked_pieces()
-        self._refuse_on_partitions(preferences)
-        blocks = as_blocks(X, y, qid, sample_weight)
-        problem = PartitionedProblem(self, blocks, qid is not None, list(spread or []))
+        self._refuse_on_partitions()
+        spread = list(spread or [])
+        if preferences is None:
+            problem = PartitionedProblem(
+                self, as_blocks(X, y, qid, sample_weight), qid is not None, spread
+            )
+        else:
+            if spread:
+                raise ValueError("spread is for scores: preferences need no whole query.")
+            blocks = as_blocks(X, None, qid, sample_weight)
+            compared = ComparedPartitions(blocks, qid is not None, preferences, y)
+            problem = PartitionedProblem.of_statements(self, compared)
         self._set_layout(problem.layout, qid)
         self._single_output = problem.layout.single
         self._problem = problem
