@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -36,6 +37,9 @@ class Plan:
     """The labels of the queries that lie in several partitions; [None] if there is no qid."""
     sums_wide: bool = True
     """Whether sparse blocks with many features are summed; if not, they report facts only."""
+    left_out: Any = None
+    """The label of a query whose items do not count, if `leaves_out`."""
+    leaves_out: bool = False
 
     def features(self, X: Matrix) -> Matrix:
         return X if self.map is None else self.map.embed(X)
@@ -48,13 +52,15 @@ class Plan:
 
         None takes the place of items that are not there.
         """
-        if items is None or not self.spread:
+        if items is None or not (self.spread or self.leaves_out):
             return items, [None] * len(self.spread)
         if block.qid is None:
             return None, [items]
         queries = items.supervision.queries
         codes = {label: code for code, label in enumerate(queries.labels)}
         is_whole = np.ones(items.n_items, dtype=bool)
+        if self.leaves_out and self.left_out in codes:
+            is_whole[queries.members(codes[self.left_out])] = False
         parts: list[Items | None] = []
         for label in self.spread:
             rows = np.sort(queries.members(codes[label])) if label in codes else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed
@@ -32,6 +32,15 @@ SPREAD = (
     "; a query that is too large for any partition may stay spread if fit(..., spread=[label]) "
     "names it"
 )
+
+
+class SpreadPass(NamedTuple):
+    """Sums of whole queries, and for each spread query its sums and whether it has a pair."""
+
+    layout: Layout
+    whole_sums: Sums | None
+    whole_prefers: list[np.ndarray]
+    found: list[tuple[Sums, np.ndarray]]
 
 
 class PartitionedProblem:
@@ -107,7 +116,7 @@ class PartitionedProblem:
 
     def _sum_whole_queries(self) -> None:
         """The sums of all partitions. If they hold a single query, only names it in plan.spread."""
-        facts, sums, prefers, _ = self._pass_over_data()
+        facts, sums, prefers, _ = self._pass_over_data(self.plan)
         layout = self.layout = Layout(facts)
         split = split_queries(layout, self.blocks, self.cluster)
         if len(split) == layout.n_queries == 1:
@@ -122,7 +131,7 @@ class PartitionedProblem:
         self.layout, self.blocks = compared.layout, compared.statements
         self.scale = compared.scale(self.plan.loss)
         self.plan.loss = compared.local_loss(self.plan.loss)
-        _, sums, prefers, _ = self._pass_over_data()
+        _, sums, prefers, _ = self._pass_over_data(self.plan)
         if not prefers[0].any():
             raise ValueError("preferences hold no single preference with a positive weight.")
         self._decompose_unless_large(sums)
@@ -135,46 +144,55 @@ class PartitionedProblem:
             return
         if self.plan.skips(layout.n_features, layout.is_sparse):
             self.plan.sums_wide = True
-            sums = self._pass_over_data()[1]
+            sums = self._pass_over_data(self.plan)[1]
         self._decompose([self.scale * each for each in sums])
 
-    def _pass_over_data(self, spread: Sequence[SpreadQuery | None] = ()) -> tuple:
+    def _pass_over_data(self, plan: Plan, spread: Sequence[SpreadQuery | None] = ()) -> tuple:
         merges = (joined, added, added, added_by_query)
-        return self.cluster.reduce(self.blocks, equations, merges, self.plan, spread)
+        return self.cluster.reduce(self.blocks, equations, merges, plan, spread)
 
     def _sum_spread_queries(self) -> None:
-        loss = self.plan.loss
-        if not isinstance(loss, TieFreeLoss):
+        if not isinstance(self.plan.loss, TieFreeLoss):
             raise ValueError(
-                f"{loss.name} needs all pairs of a query in one partition: bring each query into "
-                "one partition with partition_by_query, or use the magnitude or unit loss."
+                f"{self.plan.loss.name} needs all pairs of a query in one partition: bring each "
+                "query into one partition with partition_by_query, or use the magnitude or unit "
+                "loss."
             )
         self.plan.sums_wide = True
-        facts, tallies = self.cluster.reduce(self.blocks, tally, (joined, tallied), self.plan)
-        for label, one_tally in zip(self.plan.spread, tallies):
+        spread = self.spread_pass(self.plan)
+        layout, self.whole_sums = spread.layout, spread.whole_sums
+        self.layout = layout
+        split = split_queries(layout, self.blocks, self.cluster)
+        refuse_split({k: v for k, v in split.items() if k not in self.plan.spread}, SPREAD)
+        prefers = np.any([each for _, each in spread.found] + spread.whole_prefers, axis=0)
+        refuse_no_preference(prefers, layout.n_items, layout.n_queries)
+        self.spread_sums = [sums for sums, _ in spread.found]
+        self._decompose(added([self.whole_sums, *self.spread_sums]))
+
+    def spread_pass(self, plan: Plan) -> SpreadPass:
+        """The sums of whole and of spread queries, in two passes over the data."""
+        loss = plan.loss
+        assert isinstance(loss, TieFreeLoss)
+        facts, tallies = self.cluster.reduce(self.blocks, tally, (joined, tallied), plan)
+        for label, one_tally in zip(plan.spread, tallies):
             if one_tally is None:
                 raise ValueError(f"spread names {label!r}, which is no label in qid.")
-        is_sparse = Layout(facts).is_sparse and self.plan.map is None
+        is_sparse = Layout(facts).is_sparse and plan.map is None
         queries = [
             None if isinstance(each, StratumTally) else SpreadQuery(each, loss, is_sparse)
             for each in tallies
         ]
-        facts, self.whole_sums, whole_prefers, parts = self._pass_over_data(queries)
-        layout = self.layout = Layout(facts)
-        split = split_queries(layout, self.blocks, self.cluster)
-        refuse_split({k: v for k, v in split.items() if k not in self.plan.spread}, SPREAD)
+        facts, whole_sums, whole_prefers, parts = self._pass_over_data(plan, queries)
         found = [
-            self._stratum(i, tallies[i]) if query is None else (query.finish(sums), query.prefers)
+            self._stratum(plan, i, tallies[i])
+            if query is None
+            else (query.finish(sums), query.prefers)
             for i, (query, sums) in enumerate(zip(queries, parts))
         ]
-        self.spread_sums = [sums for sums, _ in found]
-        prefers = np.any([prefers for _, prefers in found] + (whole_prefers or []), axis=0)
-        refuse_no_preference(prefers, layout.n_items, layout.n_queries)
-        self._decompose(added([self.whole_sums, *self.spread_sums]))
+        return SpreadPass(Layout(facts), whole_sums, whole_prefers or [], found)
 
-    def _stratum(self, query: int, tally: StratumTally) -> tuple[Sums, np.ndarray]:
+    def _stratum(self, plan: Plan, query: int, tally: StratumTally) -> tuple[Sums, np.ndarray]:
         """The sums of a spread stratum of censored outcomes, and whether it has a pair."""
-        plan = self.plan
         assert isinstance(plan.loss, TieFreeLoss)
         data = (self.cluster, self.blocks, plan.part_of(query), plan.features)
         sums, prefers = stratum_sums(*data, plan.loss, tally)
