@@ -110,7 +110,7 @@ def test_bad_statements_are_named(learner):
     lazy, fit = as_dask(X, qid, 2), getattr(distributed_rankers, learner)().fit
     with pytest.raises(ValueError, match="either y or preferences"):
         fit(lazy, y, preferences=Preferences([0], [1]))
-    with pytest.raises(ValueError, match="preference 0, item 0 over item 119.*different"):
+    with pytest.raises(ValueError, match=r"preference 0, item 0 over item 119.*different"):
         fit(lazy, preferences=Preferences([0], [119]), qid=qid)
     other = int(np.flatnonzero(qid != qid[0])[0])
     with pytest.raises(ValueError, match="different queries"):
