@@ -17,12 +17,15 @@ from rankwise.dask.spread_strata import StratumTally
 from rankwise.holdout.quadratic_problem import DECOMPOSABLE
 from rankwise.losses.pair_losses import PairLoss
 from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.cholesky import NormalEquations
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.censored import CensoredItems
 
 Sums = list[np.ndarray]
 """XᵀLX for each group of outputs that share it (`loss.equation_groups`), and last Xᵀb."""
+Systems = list[tuple[np.ndarray, NormalEquations]]
+"""Groups of outputs, each with its normal equations."""
 Spectra = list[tuple[np.ndarray, PrimalSpectrum]]
 """Groups of outputs, each with the decomposition of its sums."""
 
@@ -73,11 +76,15 @@ class Plan:
         """A function that gives the items of one spread query in a block."""
         return partial(_part_of, self, query)
 
-    def decompose(self, sums: Sums) -> Spectra:
-        """O(n³) for each group of outputs."""
+    def systems(self, sums: Sums) -> Systems:
+        """The normal equations of each group of outputs, not yet solved."""
         *grams, moments = sums
         groups = self.loss.equation_groups(moments.shape[1])
-        return [(c, PrimalSpectrum.of_sums(G, moments[:, c])) for c, G in zip(groups, grams)]
+        return [(c, NormalEquations(G, moments[:, c])) for c, G in zip(groups, grams)]
+
+    def decompose(self, sums: Sums) -> Spectra:
+        """O(n³) for each group of outputs."""
+        return [(columns, system.spectrum) for columns, system in self.systems(sums)]
 
 
 def _part_of(plan: Plan, query: int, block: Block, items: Items | None) -> Items | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,7 +12,15 @@ from scipy import sparse
 
 from rankwise.dask.cluster import Cluster, added, joined
 from rankwise.dask.compared_partitions import ComparedPartitions
-from rankwise.dask.normal_equations import Plan, Spectra, Sums, equations, product, tally
+from rankwise.dask.normal_equations import (
+    Plan,
+    Spectra,
+    Sums,
+    Systems,
+    equations,
+    product,
+    tally,
+)
 from rankwise.dask.partition_layout import Layout, refuse_split, split_queries
 from rankwise.dask.partitioned_ranker import gather_reduced_space
 from rankwise.dask.spread_queries import SpreadQuery, added_by_query, tallied
@@ -47,13 +56,13 @@ class PartitionedProblem:
     """The sums of one training set, and what is needed to pass over its data again.
 
     The sums take one pass over the data. Spread queries need one pass more, and a reduced set two:
-    for the sizes of the partitions and for the rows of its basis. One eigendecomposition of the
-    sums, O(n³), then gives every alpha.
+    for the sizes of the partitions and for the rows of its basis. Then one alpha takes a Cholesky
+    factorisation on the client, O(n³/3); one eigendecomposition, O(n³), gives a path and hold-outs.
     """
 
     layout: Layout
-    spectra: Spectra | None = None
-    """None if conjugate gradients solve the problem."""
+    systems: Systems | None = None
+    """The normal equations; None if conjugate gradients solve the problem."""
     whole_sums: Sums | None = None
 
     scale = 1.0
@@ -124,7 +133,7 @@ class PartitionedProblem:
             return
         refuse_split(split, SPREAD)
         refuse_no_preference(prefers[0], layout.n_items, layout.n_queries)
-        self._decompose_unless_large(sums)
+        self._sum_unless_large(sums)
 
     def _sum_statements(self, compared: ComparedPartitions) -> None:
         """The sums of all statements: the blocks are those of statements from now on."""
@@ -134,10 +143,10 @@ class PartitionedProblem:
         _, sums, prefers, _ = self._pass_over_data(self.plan)
         if not prefers[0].any():
             raise ValueError("preferences hold no single preference with a positive weight.")
-        self._decompose_unless_large(sums)
+        self._sum_unless_large(sums)
 
-    def _decompose_unless_large(self, sums: Sums) -> None:
-        """One eigendecomposition, unless conjugate gradients are asked for or much cheaper."""
+    def _sum_unless_large(self, sums: Sums) -> None:
+        """Sum the normal equations, unless conjugate gradients are asked for or much cheaper."""
         layout = self.layout
         is_large = layout.is_sparse and min(layout.n_items, layout.n_features) > DECOMPOSABLE
         if self._solver == "cg" or (self._solver == "auto" and self._is_plain and is_large):
@@ -145,7 +154,7 @@ class PartitionedProblem:
         if self.plan.skips(layout.n_features, layout.is_sparse):
             self.plan.sums_wide = True
             sums = self._pass_over_data(self.plan)[1]
-        self._decompose([self.scale * each for each in sums])
+        self._set_sums([self.scale * each for each in sums])
 
     def _pass_over_data(self, plan: Plan, spread: Sequence[SpreadQuery | None] = ()) -> tuple:
         merges = (joined, added, added, added_by_query)
@@ -167,7 +176,7 @@ class PartitionedProblem:
         prefers = np.any([each for _, each in spread.found] + spread.whole_prefers, axis=0)
         refuse_no_preference(prefers, layout.n_items, layout.n_queries)
         self.spread_sums = [sums for sums, _ in spread.found]
-        self._decompose(added([self.whole_sums, *self.spread_sums]))
+        self._set_sums(added([self.whole_sums, *self.spread_sums]))
 
     def spread_pass(self, plan: Plan) -> SpreadPass:
         """The sums of whole and of spread queries, in two passes over the data."""
@@ -198,19 +207,26 @@ class PartitionedProblem:
         sums, prefers = stratum_sums(*data, plan.loss, tally)
         return sums, np.array([prefers])
 
-    def _decompose(self, sums: Sums) -> None:
+    def _set_sums(self, sums: Sums) -> None:
         n = len(sums[-1])
         refuse_too_large(n, n, "the matrix XᵀX", 'use solver="cg"')
-        self.spectra = self.plan.decompose(sums)
+        self.systems = self.plan.systems(sums)
+
+    @cached_property
+    def spectra(self) -> Spectra | None:
+        """The decompositions, when hold-outs first need them; None if there are no sums."""
+        if self.systems is None:
+            return None
+        return [(columns, system.spectrum) for columns, system in self.systems]
 
     def path(self, alphas: Alphas) -> np.ndarray:
         """(a, d, k) coefficients of the model for every alpha."""
-        if self.spectra is None:
+        if self.systems is None:
             return self._cg_path(alphas)
-        n = len(self.spectra[0][1].V)
+        n = len(self.systems[0][1].gram[0])
         solutions = np.empty((len(alphas), n, self.layout.n_outputs))
-        for columns, spectrum in self.spectra:
-            solutions[:, :, columns] = spectrum.path(alphas)
+        for columns, system in self.systems:
+            solutions[:, :, columns] = system.path(alphas)
         if self.space is None:
             return solutions
         return np.stack([self.space.to_model(solution) for solution in solutions])

@@ -22,16 +22,16 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
 
     The objective, the arguments and the answers are the same. Every partition sends its sums of the
     normal equations, XᵀLX and Xᵀb: O(n²) numbers, for each output if ties are left out. The sums
-    are added in a fixed order, and one eigendecomposition on the client gives every alpha. The data
-    are read once, one partition at a time, and not kept: `persist` them yourself to make later
-    passes faster.
+    are added in a fixed order. The client factorises them, O(n³/3), and decomposes them when a path
+    or a hold-out is asked for. The data are read once, one partition at a time, and not kept:
+    `persist` them yourself to make later passes faster.
 
     A query must lie within one partition, and the fit checks that (`partition_by_query` arranges
     it). Without qid, with a single query, or for the queries that `spread` names, sums over all
     partitions replace the sums by query. They are exact too, and take two passes. Kernels need
     basis=, whose rows are sent to every worker; that takes two passes more. y may hold censored
-    outcomes, as a structured Dask array or a list of Censored partitions; each stratum must then
-    lie within one partition.
+    outcomes, as a structured Dask array or a list of Censored partitions; the rows of a stratum
+    that is spread are sent to other workers once, sorted by ranges of times.
 
     The attributes are those of rankwise.RankRLS. Rows are numbered through the partitions, so that
     `basis` and `random_state` choose the items that they would choose locally.
