@@ -86,13 +86,13 @@ def test_mistakes(folder, parts, tmp_path):
     assert "one of them" in run(*call, parts, "-o", tmp_path / "o", *both, code=2).stderr
     for words in (("--workers", "1"), ("--resume",), ("--scheduler", "tcp://127.0.0.1:9")):
         assert words[0] in run(*call, folder / "new.csv", *words, code=2).stderr
+    wrong = run("predict", folder / "new.csv", parts, "-o", tmp_path / "o", code=2)
+    assert "new.csv" in wrong.stderr and "a.csv" not in wrong.stderr
     shutil.copy(parts / "a.csv", parts / "a.tab")
     assert "would both be written" in run(*call, parts, "-o", tmp_path / "o", code=2).stderr
     nothing = tmp_path / "nothing"
     nothing.mkdir()
     assert "no file" in run(*call, nothing, "-o", tmp_path / "o", code=2).stderr
-    wrong = run("predict", folder / "new.csv", parts, "-o", tmp_path / "o", code=2)
-    assert "new.csv" in wrong.stderr and "a.csv" not in wrong.stderr
 
 
 @pytest.mark.parametrize(

@@ -213,7 +213,8 @@ class LeaveQueryOut:
     def _without_spread(self, alpha: float, refits: Refits) -> list[np.ndarray | None]:
         """For each spread query, the (n, k) weights of the model without it; None if it is among
         `refits`."""
-        problem, weights = self._problem, []
+        problem = self._problem
+        weights: list[np.ndarray | None] = []
         for query, label in zip(range(len(problem.spread_sums)), problem.plan.spread):
             if label in refits:
                 weights.append(None)

@@ -27,7 +27,8 @@ Refits = dict[Any, np.ndarray]
 
 def refits_without_basis(problem: PartitionedProblem, alphas: np.ndarray) -> Refits:
     """The models without each query whose basis items can only leave by computing the map again."""
-    held_out, refits = _queries_to_refit(problem), {}
+    held_out = _queries_to_refit(problem)
+    refits: Refits = {}
     if not held_out:
         return refits
     map, layout = problem.plan.map, problem.layout

@@ -53,8 +53,12 @@ class StratumTally:
 
     @classmethod
     def total(cls, tallies: list[StratumTally]) -> StratumTally:
-        sums = [sum(getattr(each, name) for each in tallies) for name in ("weight", "x", "time")]
-        return cls(*sums, np.concatenate([each.times for each in tallies]))
+        return cls(
+            sum(each.weight for each in tallies),
+            np.sum([each.x for each in tallies], axis=0),
+            sum(each.time for each in tallies),
+            np.concatenate([each.times for each in tallies]),
+        )
 
     def cuts(self, n_ranges: int) -> np.ndarray:
         """Times at which ranges of about equal sizes begin."""
