@@ -214,6 +214,7 @@ _CHOSEN_C = ("C_", "Cs_", "best_cost_", "best_score_", "cv_", "cv_results_", "n_
 _STRENGTHS = ("strengths_", "order_effect_", "tie_effect_", "components_")
 _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
 _RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
+_TWO_STEP = (*_SOLVED[:2], "n_filled_")
 _CHOSEN_RELATION = (
     *("alpha_", "alphas_", "best_score_", "cv_results_", "n_units_", "best_estimator_"),
 )
@@ -245,6 +246,8 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:GreedyRankRLS", ("_has_queries",), fitted=_SELECTED),
     Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",), fitted=_RELATION),
     Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
+    Estimator("rankwise:TwoStepRanker", _NODES, caches=("_problem",), fitted=_TWO_STEP),
+    Estimator("rankwise:TwoStepRankerCV", fitted=_CHOSEN_RELATION),
     Estimator(
         "rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map", fitted=("basis_index_",)
     ),

@@ -7,41 +7,28 @@ from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
-from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import KernelArguments
-from rankwise.metrics import conditional_error
-from rankwise.numerics.frame_columns import column_names, require_columns
+from rankwise.learners.relation_model import RelationModel, check_domains
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.nystrom_map import RandomState
-from rankwise.spaces.pair_function import PairFunction
 from rankwise.supervision.relation import (
     RelationTask,
     check_early_stopping,
-    check_edges,
     check_labels,
     warn_if_not_mirrored,
 )
-from rankwise.validation import (
-    check_alphas,
-    check_choice,
-    check_items,
-    check_positive,
-    naming_text,
-    refuse_non_finite,
-    refuse_unreal,
-)
+from rankwise.validation import check_alphas, check_choice, check_positive
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
+class ConditionalRanker(KernelArguments, RelationModel):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
@@ -113,83 +100,6 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         self._remember_parameters()
         return self
 
-    def _set_coefficients(self, coefficients: np.ndarray) -> None:
-        for name in ("coef_", "dual_coef_"):
-            self.__dict__.pop(name, None)
-        features = self._rows.through_features and self._columns.through_features
-        setattr(self, "coef_" if features else "dual_coef_", self._squeezed(coefficients))
-
-    def _squeezed(self, array: np.ndarray) -> np.ndarray:
-        """Without its last axis, unless Y had an axis of relations."""
-        return array if self._has_relations else array[..., 0]
-
-    @property
-    def pair_function(self) -> PairFunction:
-        """The learnt function h: the spaces of row nodes and column nodes, and coefficients."""
-        check_is_fitted(self)
-        coefficients = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
-        return PairFunction(self._rows, self._columns, np.atleast_3d(coefficients))
-
-    def predict(self, U, V=None) -> np.ndarray:
-        """(len(U), len(V)[, k]) scores h(u, v); V=None means U. Kernels are evaluated in blocks."""
-        U, V = self._check_pair(U, V)
-        return self._squeezed(self.pair_function.scores(U, V))
-
-    def predict_edges(self, U, V, edges) -> np.ndarray:
-        """(n[, k]) scores of only the pairs (U[i], V[j]) of `edges` (n, 2)."""
-        U, V = self._check_pair(U, V)
-        edges = check_edges(edges, (U.shape[0], V.shape[0]))
-        return self._squeezed(self.pair_function.at_edges(U, V, edges))
-
-    def rank(self, u, V, k=None) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the k best of V given the node u, best first, and their scores.
-
-        u is a row node, or a column node with condition="column". Candidates are scored in blocks
-        and only the k best are sorted, O(len(V)) besides the kernel; k=None ranks all of them.
-        Equal scores keep the order of V. With several relations both results have a last axis of
-        relations.
-        """
-        check_is_fitted(self)
-        u = np.atleast_2d(u) if isinstance(u, list | np.ndarray) else u
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        u, V = map(self._check_side, (u, V), task.conditions_first("row", "column"))
-        if u.shape[0] != 1:
-            raise ValueError(f"u must be one node, got {u.shape[0]}.")
-        n_best = V.shape[0] if k is None else k
-        if not isinstance(n_best, numbers.Integral) or n_best < 1:
-            raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        function, _ = task.conditions_first(self.pair_function, self.pair_function.transposed())
-        index, scores = function.best(u, V, int(n_best))
-        return self._squeezed(index), self._squeezed(scores)
-
-    def score(self, U, V, Y) -> float:
-        """1 − conditional ranking error (equation 4) of the scores of U × V; V=None means U."""
-        S, Y = np.atleast_3d(self.predict(U, V)), np.atleast_3d(np.asarray(Y, dtype=float))
-        if S.shape != Y.shape:
-            raise ValueError(f"Y must have the shape of the predictions {S.shape}, got {Y.shape}.")
-        relations = zip(np.moveaxis(Y, 2, 0), np.moveaxis(S, 2, 0))
-        condition = self.fitted_parameters.condition
-        errors = [conditional_error(y, s, condition) for y, s in relations]
-        return 1 - float(np.mean(errors))
-
-    def _check_side(self, U: Any, side: str) -> Any:
-        if not self._two_domains:
-            return check_items(self, U, reset=False)
-        number = ("row", "column").index(side)
-        names = getattr(self, "feature_names_in_", (None, None))[number]
-        if names is not None:
-            U = require_columns(U, names, f"the frame of {side} nodes")
-        return check_nodes(U, f"{side} nodes", self.n_features_in_[number])
-
-    def _check_pair(self, U: Any, V: Any) -> tuple[Any, Any]:
-        check_is_fitted(self)
-        if V is None and self._two_domains:
-            raise ValueError(
-                "V is required: this model has two domains, U holds row nodes and V column nodes."
-            )
-        U = self._check_side(U, "row")
-        return U, U if V is None else self._check_side(V, "column")
-
     def path(self, alphas) -> np.ndarray:
         """(len(alphas), …) coefficients for every alpha, as `coef_` or `dual_coef_`.
 
@@ -255,7 +165,7 @@ def relation_problem(
     """
     task = RelationTask(ranker.objective, ranker.relation, ranker.condition)
     _check_parameters(ranker)
-    A, B = _check_domains(ranker, X, task)
+    A, B = check_domains(ranker, X, task)
     shape = (A.shape[0], B.shape[0])
     labels, has_relations = check_labels(Y, edges, shape)
     kernel = Kernel.of(ranker)
@@ -279,39 +189,3 @@ def _check_parameters(ranker: ConditionalRanker) -> None:
         raise ValueError('alpha = 0 needs solver="cg" (or "auto"); "closed" needs alpha > 0.')
     if ranker.solver == "closed" and ranker.early_stopping is not None:
         raise ValueError('early_stopping needs solver="cg" (or "auto"): "closed" never iterates.')
-
-
-def _check_domains(ranker: ConditionalRanker, X: Any, task: RelationTask) -> tuple[Any, Any]:
-    """The row nodes A and the column nodes B; B is A if there is one domain."""
-    if not isinstance(X, tuple):
-        X = check_items(ranker, X, reset=True)
-        return X, X
-    if len(X) != 2:
-        raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
-    if task.sign:
-        raise ValueError(
-            f"relation={task.relation!r} needs rows and columns of one domain, but X is a pair "
-            "(A, B) of two domains: use relation='general', or one X for both."
-        )
-    A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
-    ranker.n_features_in_ = (A.shape[1], B.shape[1])
-    ranker.__dict__.pop("feature_names_in_", None)
-    names = (column_names(X[0]), column_names(X[1]))
-    if any(one is not None for one in names):
-        ranker.feature_names_in_ = names
-    return A, B
-
-
-def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
-    """A float matrix or CSR matrix of nodes, with the number of features of the training nodes."""
-    refuse_unreal(X, name)
-    with naming_text(X, name):
-        X = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
-        )
-    refuse_non_finite(X, name)
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(
-            f"{name} has {X.shape[1]} features, the model was fitted with {n_features}."
-        )
-    return X
