@@ -20,7 +20,7 @@ from rankwise.losses.pair_losses import PairLoss
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.threads import single_thread
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.space import Features, ItemMatrix
 from rankwise.supervision.supervision import Supervision
 

@@ -1,6 +1,6 @@
 """Compiled leave-block-out for many small blocks and many alphas at once.
 
-For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectral, the
+For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectrum, the
 smaller of two symmetric systems is factorised:
 
     u ≤ r    (I − B_U D B_Uᵀ) z = β_U − B_U D c         f_U⁻ = P_U D (c − B_Uᵀ z)
@@ -22,7 +22,7 @@ from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 
 LARGEST_BLOCK = 128
 LANES = 8

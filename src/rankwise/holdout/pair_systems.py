@@ -1,7 +1,7 @@
 """Compiled hold-outs of one or two rows of a ridge problem, O(1) for each hold-out.
 
 For the rows U that leave, the prediction is f_U − Q_UU M_UU⁻¹ e_U with M = J − H, Q = P D Bᵀ and
-the residuals e (see rankwise.solvers.spectral).
+the residuals e (see rankwise.solvers.spectrum).
 """
 
 from __future__ import annotations

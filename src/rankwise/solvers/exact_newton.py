@@ -25,6 +25,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -100,7 +101,7 @@ class ExactNewtonSolver(Solver):
                     new = ray.iterate(found)
                     new_gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(new_gradient) >= norm:
-                        status = CONVERGED if share**2 <= ROUNDED else MAX_ITER
+                        status = CONVERGED if share**2 <= ROUNDED else STALLED
                         break
                     point, gradient = new, new_gradient
                 if status == CONVERGED and norm > 0:

@@ -21,6 +21,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -97,6 +98,7 @@ class NewtonSolver(Solver):
                     new = ray.iterate(found)
                     gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(gradient) >= norm:
+                        status = STALLED
                         break
                     point = new
             except KeyboardInterrupt:

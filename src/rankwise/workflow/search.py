@@ -111,8 +111,8 @@ class SearchPath:
         if self.interval is None:
             return ""
         low, high = self.interval
-        why = f"{self.units} queries or folds are too few" if few else "all have the same score"
-        return f", 95% interval {low:.4f} to {high:.4f}: {why} to tell an error"
+        why = f"there are only {self.units} queries or folds" if few else "all parts score alike"
+        return f", 95% interval {low:.4f} to {high:.4f} ({why}, which says little about the error)"
 
     @property
     def needs_wider_grid(self) -> bool:
