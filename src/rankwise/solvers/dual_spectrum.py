@@ -19,6 +19,8 @@ GAP = 100.0
 """A rank is certain if no eigenvalue lies between the rounding errors and GAP times these."""
 REFINEMENTS = 2
 """Steps of refinement for a small λ; the first gains most, the second what it left."""
+UNSEEN = 1e-6
+"""L does not see a direction whose image under R is so much shorter than that of another."""
 UNDECIDED = 0.01
 """Scores are refused if the last digits of the kernel change them by more than this share."""
 
@@ -68,6 +70,7 @@ class DualSpectrum(Spectrum):
         noise = is_noise(eigenvalues, 8)
         has_gap = bool((noise == is_noise(eigenvalues, 8 * GAP)).all())
         self.noise = noise & (has_gap and self._is_null(noise, eigenvalues))
+        self._is_singular = self._sees(self.noise)
         self.eigenvalues = np.where(self.noise, 0.0, np.maximum(eigenvalues, 0.0))
         self.moments = self.U.T @ self.beta
 
@@ -85,13 +88,22 @@ class DualSpectrum(Spectrum):
         rounding = np.linalg.norm(R_u, axis=0)
         return bool((values[:-1] <= 10 * EPS * (rounding[:-1] + mixed)).all())
 
+    def _sees(self, noise: np.ndarray) -> bool:
+        """Whether L sees one of the directions. It never does the constant ones of its queries,
+        which have eigenvalue 0 whatever K is."""
+        if not noise.any():
+            return False
+        R_u = self.quadratic.laplacian.factor(np.hstack((self.U[:, noise], self.U[:, -1:])))
+        size = np.linalg.norm(R_u, axis=0)
+        return bool((size[:-1] > UNSEEN * size[-1]).any())
+
     @property
     def B(self) -> np.ndarray:
         return self.U
 
     def solutions(self, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         solutions, small = super().solutions(alphas), np.asarray(alphas) < self.rounding()
-        if small.any() and not self.noise.any():
+        if small.any() and not self._is_singular:
             solutions[small] = self._refined(solutions[small], np.asarray(alphas)[small])
         return solutions
 
@@ -126,7 +138,7 @@ class DualSpectrum(Spectrum):
 
     def cancels_at(self, alpha: float) -> bool:
         """If K is singular, residuals of items that are fitted exactly drown in its null space."""
-        return bool(self.noise.any()) and alpha < blur_of(float(self.eigenvalues.max(initial=0.0)))
+        return self._is_singular and alpha < blur_of(float(self.eigenvalues.max(initial=0.0)))
 
     def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """a = R U Y, without directions that are rounding errors alone (see the class)."""
