@@ -98,6 +98,16 @@ def leave_blocks_out(
     return out.transpose(2, 0, 1), safe
 
 
+def safe_factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | None:
+    """The Cholesky factor of A, None if one of the `used` pivots is below `least`."""
+    try:
+        C = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(C)[used] ** 2
+    return C if pivots.min(initial=np.inf) >= least else None
+
+
 def smallest_pivot(operator: np.ndarray) -> float:
     """The smallest pivot of the Cholesky factorisation of a symmetric matrix, 0 if it fails."""
     if not len(operator):

@@ -21,7 +21,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
+from rankwise.holdout.block_systems import (
+    LARGEST_BLOCK,
+    leave_blocks_out,
+    safe_factor,
+    smallest_pivot,
+)
 from rankwise.holdout.censored_holdouts import CensoredHoldouts
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
@@ -352,7 +357,7 @@ class QuadraticHoldouts(HeldOut):
         solve: Callable[[np.ndarray], np.ndarray]
         P, B, is_sharp = spectrum.P[items], spectrum.B[rows], True
         least = SHARP * spectrum.rounding()
-        C = _factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
+        C = safe_factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
         if C is not None:
             half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
             solve = partial(np.linalg.solve, C)
@@ -373,15 +378,12 @@ class QuadraticHoldouts(HeldOut):
     def _posterior_gram(
         self, given: Gram, items: np.ndarray, rows: np.ndarray, alpha: float
     ) -> tuple[Gram, np.ndarray]:
-        """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ.
-
-        The shift of the items follows the same formula, with its own row of K and of P.
-        """
+        """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ; so the shift."""
         spectrum = self.spectrum
         assert isinstance(spectrum, DualSpectrum)
         K, (P, shift), B = given.K[np.ix_(items, items)], spectrum.moved_P, spectrum.B[rows]
         P = P[items]
-        if given.shift is not None:
+        if given.shift is not None and shift is not None:
             K, P = np.vstack((K, given.shift[items])), np.vstack((P, shift))
         D = 1.0 / (spectrum.eigenvalues + alpha)
         W, G, own = (P * D) @ B.T, (B * D) @ B.T, slice(len(items))
@@ -389,16 +391,6 @@ class QuadraticHoldouts(HeldOut):
         inner = (covariance[own] + covariance[own].T) / (2 * alpha)
         to_shift = None if given.shift is None else covariance[-1] / alpha
         return Gram(inner, to_shift), self.without(items, [alpha])[0]
-
-
-def _factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | None:
-    """The Cholesky factor of A, None if one of the `used` pivots is below `least`."""
-    try:
-        C = np.linalg.cholesky(A)
-    except np.linalg.LinAlgError:
-        return None
-    pivots = np.diagonal(C)[used] ** 2
-    return C if pivots.min(initial=np.inf) >= least else None
 
 
 def _rotated(spectrum: Spectrum, normals: np.ndarray) -> np.ndarray:

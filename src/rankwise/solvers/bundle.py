@@ -44,9 +44,9 @@ FIRST_PLANES, MORE_PLANES = 10, 45
 at its rate over the last planes, as many as the first number."""
 FIRST_GOAL = 1e-3
 """The gap that help aims at first, as a share of the objective of the zero model."""
-HELP = 15
+HELP = 30
 """So many steps of help that do not halve the gap they prove are the last ones."""
-IDLE_PLANES = 50
+IDLE_PLANES = 30
 """So many planes after help that improve neither the best point nor the minimum of the model are
 the last ones: rounding errors hide what more of them would say."""
 

@@ -97,7 +97,9 @@ class ExactNewtonSolver(Solver):
                         break
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, d, d_p)
-                    found, _ = ray.minimise(LINE_ACCURACY * 0.5 * decrement, flat=FLAT)
+                    found, _ = ray.minimise(
+                        LINE_ACCURACY * 0.5 * decrement, flat=FLAT, descend=True
+                    )
                     new = ray.iterate(found)
                     new_gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(new_gradient) >= norm:
