@@ -219,3 +219,18 @@ def test_twins_share_their_effects():
         model = ConditionalRanker(kernel="rbf", item_effect=1.0).fit((A, B), Y)
     S = model.predict(A, B)
     np.testing.assert_allclose(S[0], S[1])
+
+
+@pytest.mark.parametrize("effects", EFFECTS)
+def test_effects_with_few_features(effects):
+    """Nodes that enter through their features give the model of their kernel matrices."""
+    rng = np.random.default_rng(10)
+    A, B, Y = rng.normal(size=(8, 2)), rng.normal(size=(7, 3)), rng.normal(size=(8, 7))
+    options = {"objective": "regression", "effects": effects, "tol": 1e-12, "max_iter": 2000}
+    for labels in (Y, np.where(rng.random(Y.shape) < 0.2, np.nan, Y)):
+        model = ConditionalRanker(**options).fit((A, B), labels)
+        expected = ConditionalRanker(kernel="precomputed", **options)
+        expected.fit((A @ A.T, B @ B.T), labels)
+        assert model.coef_.shape == (2, 3)
+        found = model.predict(A, B)
+        np.testing.assert_allclose(found, expected.predict(A @ A.T, B @ B.T), atol=1e-8)

@@ -93,6 +93,11 @@ class ClosedPairsSolver(Solver):
         ]
         spread = np.zeros(shape)
         spread[np.ix_(*index)] = mirror(w, self._mirrors)
+        rows, columns = self._nodes
+        if rows.through_features:
+            spread = np.tensordot(rows.rows.T, spread, axes=1)
+        if columns.through_features:
+            spread = np.einsum("ajk,jb->abk", spread, columns.rows)
         return spread
 
     def effects(self, w: np.ndarray) -> PairEffects | None:

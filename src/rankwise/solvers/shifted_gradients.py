@@ -54,11 +54,10 @@ def shifted_solutions(
             break
         size = squared / curvature
         offsets = shifts - base
-        with np.errstate(divide="ignore", invalid="ignore"):
-            zeta_next = (zeta * zeta_before * size_before) / (
-                size * growth * (zeta_before - zeta)
-                + zeta_before * size_before * (1 + offsets * size)
-            )
+        zeta_next = (zeta * zeta_before * size_before) / (
+            size * growth * (zeta_before - zeta) + zeta_before * size_before * (1 + offsets * size)
+        )
+        zeta_next[~running] = zeta[~running] = 1.0  # they would vanish
         sizes = size * zeta_next / zeta
         for i in np.flatnonzero(running):
             points[i] += sizes[i] * directions[i]
@@ -76,6 +75,7 @@ def shifted_solutions(
             if zeta_next[i] ** 2 * squared <= tol**2 * max(energy, 0.0):
                 running[i] = False
         zeta_before, zeta, size_before = zeta, zeta_next, size
+        zeta_before[~running] = zeta[~running] = 1.0
         direction *= growth
         direction += residual
         if not squared > 0:
