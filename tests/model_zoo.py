@@ -152,6 +152,31 @@ def models() -> dict:
             plain,
         ),
         "conditional_cv": (_fit(rw.ConditionalRankerCV(alphas=[0.1, 10]), X, RELATION), plain),
+        "two_step": (_fit(rw.TwoStepRanker(), X, RELATION), plain),
+        "two_step symmetric": (
+            _fit(
+                rw.TwoStepRanker(0.5, relation="symmetric", condition="column", **rbf),
+                X,
+                RELATION + RELATION.T,
+            ),
+            plain,
+        ),
+        "two_step two": (
+            _fit(
+                rw.TwoStepRanker((1.0, 2.0), kernel=("rbf", "linear"), gamma=(0.3, None)),
+                (X, X[:20, :3]),
+                RELATION[:, :20],
+            ),
+            (X_NEW, X_NEW[:, :3]),
+        ),
+        "two_step filled": (
+            _fit(rw.TwoStepRanker(fill="mean", kernel="poly"), X, edge_values, edges=EDGES),
+            plain,
+        ),
+        "two_step_cv": (
+            _fit(rw.TwoStepRankerCV(([0.1, 1, 10], [0.5, 2.0])), X, RELATION),
+            plain,
+        ),
         "kernel map": (rw.KernelMap(basis=5).fit(X), plain),
         **{
             f"pipeline {type(scaler).__name__}": (

@@ -120,8 +120,15 @@ def _is_number_or_numbers(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iuf"
     if isinstance(value, list | tuple):
-        return all(one is None or _is_number(one) for one in value)
+        return all(map(_is_number_or_numbers, value))
     return value is None or _is_number(value)
+
+
+def _is_two_of(field: Field) -> Field:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, tuple) and len(value) == 2 and all(map(field.is_right, value))
+
+    return Field(is_right, f"a pair, each {field.expected}")
 
 
 def _is_text_or_texts(value: Any) -> bool:
@@ -182,11 +189,11 @@ FIELDS: dict[str, Field] = {
     "objective_": VALUES,
     "gap_": VALUES,
     "history_": DICT | LIST,
-    "alpha_": VALUES,
+    "alpha_": VALUES | _is_two_of(NUMBER),
     "C_": NUMBER,
     "best_score_": VALUES,
     "best_cost_": NUMBER,
-    "alphas_": _floats(1),
+    "alphas_": _floats(1) | _is_two_of(_floats(1)),
     "Cs_": _floats(1),
     "cv_": TEXT,
     "n_units_": COUNT,
@@ -206,7 +213,8 @@ FIELDS: dict[str, Field] = {
     "weights_": _floats(1),
     "n_skipped_conditions_": COUNT,
     "solver_": TEXT,
-    "best_estimator_": object_named("ConditionalRanker"),
+    "best_estimator_": object_named("ConditionalRanker", "TwoStepRanker"),
+    "n_filled_": COUNT,
     "has_queries_": TRUTH,
     "centred_": TRUTH,
     "mean_": _floats(1),
@@ -226,6 +234,7 @@ PARAMETERS: dict[str, Field] = {
     **dict.fromkeys(("loss", "ties", "query_weight", "solver", "relation"), WORDS),
     **dict.fromkeys(("objective", "condition", "scale", "missing", "combine"), WORDS),
     **dict.fromkeys(("max_iter", "n_rounds"), NONE | COUNT),
+    "fill": NUMBERS | WORDS,
     **dict.fromkeys(("warm_start", "order_effect", "normalize", "alpha_per_target"), TRUTH),
 }
 """Constructor arguments by name; others are checked by the learner when it is fitted."""

@@ -230,6 +230,7 @@ _RELATION = (
     *(*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_"),
     *("intercept_", "row_effects_", "column_effects_", "repairs_"),
 )
+_TWO_STEP = (*_SOLVED[:2], "n_filled_")
 _CHOSEN_RELATION = (
     *("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_"),
     *("best_params_", "grid_results_"),
@@ -262,6 +263,8 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:GreedyRankRLS", ("_has_queries",), fitted=_SELECTED),
     Estimator("rankwise:ConditionalRanker", _NODES, caches=("_problem",), fitted=_RELATION),
     Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
+    Estimator("rankwise:TwoStepRanker", _NODES, caches=("_problem",), fitted=_TWO_STEP),
+    Estimator("rankwise:TwoStepRankerCV", fitted=_CHOSEN_RELATION),
     Estimator(
         "rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map", fitted=("basis_index_",)
     ),

@@ -2,39 +2,28 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
-from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import KernelArguments
-from rankwise.learners.relation_inputs import (
-    check_nodes,
-    one_or_more,
-    relation_problem,
-    side_by_side,
-)
-from rankwise.metrics import conditional_error
-from rankwise.numerics.frame_columns import require_columns
+from rankwise.learners.relation_inputs import relation_problem
+from rankwise.learners.relation_model import RelationModel
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.node_catalogue import Catalogue
-from rankwise.spaces.node_kernels import of_sides
 from rankwise.spaces.nystrom_map import RandomState
-from rankwise.spaces.pair_function import PairEffects, PairFunction
-from rankwise.spaces.pairwise_kernels import PAIRWISE
-from rankwise.supervision.relation import RelationTask, check_edges, warn_if_not_mirrored
-from rankwise.validation import check_alphas, check_items, check_positive
+from rankwise.spaces.pair_function import PairEffects
+from rankwise.spaces.side_kernels import pair_of
+from rankwise.supervision.relation import warn_if_not_mirrored
+from rankwise.validation import check_alphas, check_positive
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
+class ConditionalRanker(KernelArguments, RelationModel):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
@@ -140,12 +129,6 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         self._remember_parameters()
         return self
 
-    def _set_coefficients(self, coefficients: np.ndarray) -> None:
-        for name in ("coef_", "dual_coef_"):
-            self.__dict__.pop(name, None)
-        features = self._rows.through_features and self._columns.through_features
-        setattr(self, "coef_" if features else "dual_coef_", self._squeezed(coefficients))
-
     def _set_effects(self, effects: PairEffects | None) -> None:
         for name in ("intercept_", "row_effects_", "column_effects_"):
             self.__dict__.pop(name, None)
@@ -169,100 +152,6 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
     def _remember_parameters(self) -> None:
         super()._remember_parameters()
         self._fitted["kernel"] = clone(self.kernel, safe=False)  # set_params may change a KernelSum
-
-    def _squeezed(self, array: np.ndarray) -> np.ndarray:
-        """Without its last axis, unless Y had an axis of relations."""
-        return array if self._has_relations else array[..., 0]
-
-    @property
-    def pair_function(self) -> PairFunction:
-        """The learnt function h: the spaces of row nodes and column nodes, and coefficients."""
-        check_is_fitted(self)
-        coefficients = np.atleast_3d(self.coef_ if hasattr(self, "coef_") else self.dual_coef_)
-        kernel = PAIRWISE[self.fitted_parameters.pairwise]
-        return PairFunction(self._rows, self._columns, coefficients, kernel, self._effects())
-
-    def predict(self, U, V=None) -> np.ndarray:
-        """(len(U), len(V)[, k]) scores h(u, v); V=None means U. Kernels are evaluated in blocks."""
-        U, V = self._check_pair(U, V)
-        return self._squeezed(self.pair_function.scores(U, V))
-
-    def predict_edges(self, U, V, edges) -> np.ndarray:
-        """(n[, k]) scores of only the pairs (U[i], V[j]) of `edges` (n, 2)."""
-        U, V = self._check_pair(U, V)
-        edges = check_edges(edges, (U.shape[0], V.shape[0]))
-        return self._squeezed(self.pair_function.at_edges(U, V, edges))
-
-    def rank(self, u, V, k=None) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the k best of V given the node u, best first, and their scores.
-
-        u is a row node, or a column node with condition="column". With several nodes u both results
-        have one row for each of them. V holds the candidates, or is their `catalogue`. The model is
-        folded into one vector for each u first; candidates are then scored in blocks and only the k
-        best are sorted, O(len(V)) besides the kernel; k=None ranks all of them. Equal scores keep
-        the order of V. With several relations both results have a last axis of relations.
-        """
-        check_is_fitted(self)
-        if k is not None and (not isinstance(k, numbers.Integral) or k < 1):
-            raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        given, ranked = task.conditions_first("row", "column")
-        u = self._check_side(one_or_more(u), given)
-        if isinstance(V, Catalogue):
-            index, scores = V.best(u, V.n if k is None else int(k))
-        else:
-            V = self._check_side(V, ranked)
-            n_best = V.shape[0] if k is None else int(k)
-            index, scores = self._conditional_function().best(u, V, n_best)
-        index, scores = self._squeezed(index), self._squeezed(scores)
-        return (index[0], scores[0]) if u.shape[0] == 1 else (index, scores)
-
-    def catalogue(self, V) -> Catalogue:
-        """The candidates V prepared for many calls of `rank(u, catalogue, k)`.
-
-        Their kernel values are multiplied with the coefficients once, O(len(V) d_a d_b). Then a new
-        node u costs its own kernel values and one product of length d_a per candidate, however
-        expensive the kernel of the candidates is. Memory: len(V) · d_a numbers.
-        """
-        check_is_fitted(self)
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        _, ranked = task.conditions_first("row", "column")
-        return Catalogue(self._conditional_function(), self._check_side(V, ranked))
-
-    def _conditional_function(self) -> PairFunction:
-        """The learnt function with conditions as rows."""
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        return task.conditions_first(self.pair_function, self.pair_function.transposed())[0]
-
-    def score(self, U, V, Y) -> float:
-        """1 − conditional ranking error (equation 4) of the scores of U × V; V=None means U."""
-        S, Y = np.atleast_3d(self.predict(U, V)), np.atleast_3d(np.asarray(Y, dtype=float))
-        if S.shape != Y.shape:
-            raise ValueError(f"Y must have the shape of the predictions {S.shape}, got {Y.shape}.")
-        relations = zip(np.moveaxis(Y, 2, 0), np.moveaxis(S, 2, 0))
-        condition = self.fitted_parameters.condition
-        errors = [conditional_error(y, s, condition) for y, s in relations]
-        return 1 - float(np.mean(errors))
-
-    def _check_side(self, U: Any, side: str) -> Any:
-        kernels = getattr(self._rows if side == "row" else self._columns, "parts", ())
-        U = side_by_side(U, len(kernels), f"{side} nodes")
-        if not self._two_domains:
-            return check_items(self, U, reset=False)
-        number = ("row", "column").index(side)
-        names = getattr(self, "feature_names_in_", (None, None))[number]
-        if names is not None:
-            U = require_columns(U, names, f"the frame of {side} nodes")
-        return check_nodes(U, f"{side} nodes", self.n_features_in_[number])
-
-    def _check_pair(self, U: Any, V: Any) -> tuple[Any, Any]:
-        check_is_fitted(self)
-        if V is None and self._two_domains:
-            raise ValueError(
-                "V is required: this model has two domains, U holds row nodes and V column nodes."
-            )
-        U = self._check_side(U, "row")
-        return U, U if V is None else self._check_side(V, "column")
 
     def path(self, alphas) -> np.ndarray:
         """(len(alphas), …) coefficients for every alpha, as `coef_` or `dual_coef_`.
@@ -321,7 +210,7 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = all(
             isinstance(side, str) and Kernel(side).is_precomputed
-            for side in of_sides("kernel", self.kernel)
+            for side in pair_of(self.kernel, "kernel")
         )
         tags.target_tags.required = True
         return tags

@@ -7,15 +7,13 @@ import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils.validation import check_array
 
 from rankwise.exceptions import KernelRepairWarning
-from rankwise.numerics.frame_columns import column_names
+from rankwise.learners.relation_model import check_domains, joined, several_matrices
 from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.solvers.unpenalised_effects import EFFECTS, EffectKind
-from rankwise.spaces.node_kernels import SideKernel, side_kernels
+from rankwise.spaces.node_kernels import SideKernel, relation_kernels
 from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.pairwise_kernels import PAIRWISE, PairwiseKernel
 from rankwise.supervision.node_names import (
@@ -30,14 +28,7 @@ from rankwise.supervision.relation import (
     check_edges,
     check_labels,
 )
-from rankwise.validation import (
-    check_choice,
-    check_items,
-    check_positive,
-    naming_text,
-    refuse_non_finite,
-    refuse_unreal,
-)
+from rankwise.validation import check_choice, check_positive
 
 if TYPE_CHECKING:
     from rankwise.learners.conditional_ranker import ConditionalRanker
@@ -59,7 +50,7 @@ def relation_problem(
     _check_sides(X, task, pairwise, kernels)
     X, names = _named_nodes(X, kernels)
     X, widths = _stacked_nodes(X, kernels)
-    A, B = _check_domains(ranker, X)
+    A, B = check_domains(ranker, X, task)
     shape = (A.shape[0], B.shape[0])
     if edges is None:
         Y = labels_by_name(Y, *names)
@@ -101,7 +92,7 @@ def _check_parameters(ranker: ConditionalRanker) -> tuple[SideKernel, SideKernel
     if ranker.effects is not None:
         check_choice("effects", ranker.effects, EFFECTS)
     check_positive("tol", ranker.tol, zero=True)
-    kernels = side_kernels(ranker)
+    kernels = relation_kernels(ranker)
     if not isinstance(ranker.max_iter, numbers.Integral) or ranker.max_iter < 1:
         raise ValueError(f"max_iter must be a positive integer; got {ranker.max_iter!r}.")
     if ranker.solver == "closed" and ranker.alpha == 0:
@@ -184,46 +175,14 @@ def _stacked_nodes(X: Any, kernels: tuple[SideKernel, SideKernel]) -> tuple[Any,
     widths: list[list[int] | None] = []
     for side, kernel, title in zip(_sides_of(X), kernels, ("A", "B")):
         n_parts = len(kernel.parts)
-        matrices = _matrices(side, n_parts)
+        matrices = several_matrices(side, n_parts)
         if matrices is not None:
-            side, joined = _joined(matrices, title if isinstance(X, tuple) else "X")
-            widths.append(joined)
+            side, width = joined(matrices, title if isinstance(X, tuple) else "X")
+            widths.append(width)
         else:
             widths.append(_shared_width(side, kernel, title if isinstance(X, tuple) else "X"))
         sides.append(side)
     return (tuple(sides) if isinstance(X, tuple) else sides[0]), (widths[0], widths[-1])
-
-
-def side_by_side(U: Any, n_parts: int, name: str) -> Any:
-    """A list with one matrix for each kernel of a sum, as one matrix; anything else as it is."""
-    matrices = _matrices(U, n_parts)
-    return U if matrices is None else _joined(matrices, name)[0]
-
-
-def _matrices(side: Any, n_parts: int) -> list[Any] | None:
-    if isinstance(side, np.ndarray) and side.ndim == 3:
-        side = list(side)
-    if not isinstance(side, list) or n_parts < 2 or not side:
-        return None
-    if not all(hasattr(one, "shape") and len(one.shape) == 2 for one in side):
-        return None
-    if len(side) != n_parts:
-        raise ValueError(
-            f"a KernelSum of {n_parts} kernels of nodes takes as many matrices (interaction "
-            f"profiles take none); got {len(side)}."
-        )
-    return side
-
-
-def _joined(matrices: list[Any], name: str) -> tuple[Any, list[int]]:
-    checked = [check_nodes(one, f"{name}[{i}]") for i, one in enumerate(matrices)]
-    if len({one.shape[0] for one in checked}) > 1:
-        rows = ", ".join(str(one.shape[0]) for one in checked)
-        raise ValueError(f"{name}: the matrices of a side must have as many rows; got {rows}.")
-    widths = [one.shape[1] for one in checked]
-    if any(sparse.issparse(one) for one in checked):
-        return sparse.hstack([sparse.csr_array(one) for one in checked], format="csr"), widths
-    return np.hstack(checked), widths
 
 
 def _shared_width(side: Any, kernel: SideKernel, name: str) -> list[int] | None:
@@ -256,39 +215,3 @@ def _report_repairs(ranker: ConditionalRanker, rows: Nodes, columns: Nodes) -> N
             KernelRepairWarning,
             stacklevel=4,
         )
-
-
-def _check_domains(ranker: ConditionalRanker, X: Any) -> tuple[Any, Any]:
-    """The row nodes A and the column nodes B; B is A if there is one domain."""
-    if not isinstance(X, tuple):
-        X = check_items(ranker, X, reset=True)
-        return X, X
-    A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
-    ranker.n_features_in_ = (A.shape[1], B.shape[1])
-    ranker.__dict__.pop("feature_names_in_", None)
-    names = (column_names(X[0]), column_names(X[1]))
-    if any(one is not None for one in names):
-        ranker.feature_names_in_ = names
-    return A, B
-
-
-def one_or_more(u: Any) -> Any:
-    """Nodes as rows of a matrix; a vector is one node."""
-    is_vector = isinstance(u, np.ndarray) and u.ndim == 1
-    is_list = isinstance(u, list) and not any(hasattr(one, "__len__") for one in u)
-    return np.atleast_2d(u) if is_vector or is_list else u
-
-
-def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
-    """A float matrix or CSR matrix of nodes, with the number of features of the training nodes."""
-    refuse_unreal(X, name)
-    with naming_text(X, name):
-        X = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
-        )
-    refuse_non_finite(X, name)
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(
-            f"{name} has {X.shape[1]} features, the model was fitted with {n_features}."
-        )
-    return X

@@ -17,6 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.side_kernels import pair_of
 from rankwise.validation import check_choice, check_positive
 
 REPAIRS = ("clip", "flip", "shift")
@@ -176,21 +177,10 @@ def side_kernel(kernel: Any, parameters: dict[str, Any], item_effect: Any, repai
     return SideKernel(tuple(parts), tuple(profiles), float(item_effect), repair)
 
 
-def of_sides(name: str, value: Any) -> tuple[Any, Any]:
-    """The value for rows and the value for columns: a pair, or one value for both."""
-    if not isinstance(value, tuple | list):
-        return value, value
-    if len(value) != 2:
-        raise ValueError(
-            f"{name} must be one value, or a pair (rows, columns); got {len(value)} values."
-        )
-    return value[0], value[1]
-
-
-def side_kernels(estimator: Any) -> tuple[SideKernel, SideKernel]:
+def relation_kernels(estimator: Any) -> tuple[SideKernel, SideKernel]:
     """The kernels of rows and columns of an estimator's constructor arguments."""
     names = ("kernel", "gamma", "degree", "coef0", "item_effect", "repair")
-    values = {name: of_sides(name, getattr(estimator, name)) for name in names}
+    values = {name: pair_of(getattr(estimator, name), name) for name in names}
     sides = []
     for side in (0, 1):
         parameters = {name: values[name][side] for name in ("gamma", "degree", "coef0")}
