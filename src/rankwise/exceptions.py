@@ -68,3 +68,7 @@ class ClusterLost(ConnectionError):
 
 class VersionWarning(UserWarning):
     """A model file with parts of scikit-learn that another version of scikit-learn wrote."""
+
+
+class GraphWarning(UserWarning):
+    """Graphs whose features had to be defined in another way, because their walks diverge."""
