@@ -38,12 +38,9 @@ def main(items: int = nystrom_data.ITEMS, groups: int = nystrom_data.GROUPS) -> 
     chosen = nystrom_data.basis(found.qid, round(2 * groups * 1181 / 1200))
     curves = {}
     for gamma in GAMMAS:
-        mapped = KernelMap("rbf", gamma=gamma, basis=chosen)
-        curves[f"made data, gamma {gamma}"] = both_ways(mapped, found.X, found.y, found.qid)
-        similar = nystrom_data.similarities(found, gamma)
-        show(
-            f"made data, gamma {gamma}", len(chosen), similar, *curves[f"made data, gamma {gamma}"]
-        )
+        mapped, title = KernelMap("rbf", gamma=gamma, basis=chosen), f"made data, gamma {gamma}"
+        curves[title] = both_ways(mapped, found.X, found.y, found.qid)
+        show(title, len(chosen), nystrom_data.similarities(found, gamma), *curves[title])
     try:
         F, y, sentences = text()
     except data.MissingData as missing:

@@ -38,14 +38,18 @@ SCORES, OBJECTS = np.array([2.0, 1.0, 4.0, 3.0]), np.array([1, 1, 2, 2])
 
 
 def main() -> None:
+    costs()
+    irrelevant_pairs()
+    reuters()
+    draw()
+
+
+def costs() -> None:
     at = np.array([-0.5, 0.0, 0.25, 0.5, 0.75, 1.0, 1.5])
     rows = [("disagreement", *(int(g <= 0) for g in at))]
     rows += [(name, *(f"{c:.2f}" for c in cost(loss, at))) for name, loss in COSTS.items()]
     header = ("difference of predictions", *(f"{g:g}" for g in at))
     table.show("Figure 1: the cost of a pair of magnitude 0.5", header, rows)
-    irrelevant_pairs()
-    reuters()
-    draw()
 
 
 def cost(loss: str, g: np.ndarray) -> np.ndarray:
