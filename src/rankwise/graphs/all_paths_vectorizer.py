@@ -182,9 +182,12 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     def _norms(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """The norm of each graph's features, 1 if there are none, before any are dropped."""
-        squares = np.concatenate(([0.0], np.cumsum(values**2)))
-        sums = np.diff(squares[starts])
-        return np.sqrt(np.where(sums > 0, sums, 1.0))
+        n_graphs = len(starts) - 1
+        graph, largest = np.repeat(np.arange(n_graphs), np.diff(starts)), np.zeros(n_graphs)
+        np.maximum.at(largest, graph, np.abs(values))
+        largest[largest == 0] = 1.0
+        sums = np.bincount(graph, (values / largest[graph]) ** 2, minlength=n_graphs)
+        return largest * np.sqrt(np.where(sums > 0, sums, 1.0))
 
     def _matrix(
         self, values: np.ndarray, columns: np.ndarray, starts: np.ndarray, norms: np.ndarray
