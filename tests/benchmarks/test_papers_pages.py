@@ -1,13 +1,12 @@
 """Pages and tables of the papers agree, and quick scripts print again what the pages show."""
 
 import re
-import subprocess
-import sys
 
 import numpy as np
 import pytest
+from benchmarks.papers import __main__ as runner
 from benchmarks.papers import magnitude_loo, pages, rankrls_figures, table
-from benchmarks.papers.__main__ import HELPERS, MINUTES
+from benchmarks.papers.__main__ import HELPERS, MINUTES, main
 from benchmarks.papers.data import REPOSITORY, MissingData
 
 INDEX = pages.DOCS / "papers" / "index.md"
@@ -103,15 +102,37 @@ def test_tables_are_markdown_and_written_whole(tmp_path, capsys):
     assert table.signed(-0.0004) == "0.000" and table.signed(-0.5, 1) == "−0.5"
 
 
-def run_module(*words):
-    command = [sys.executable, "-m", "benchmarks.papers", *words]
-    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True)
-
-
-def test_the_command_lists_and_refuses():
-    listed = run_module("--list", "magnitude")
-    assert listed.returncode == 0 and "magnitude_tables" in listed.stdout
-    assert "about" in listed.stdout and "less than" in listed.stdout
+def test_the_command_lists_and_refuses(capsys):
+    assert main(["--list", "magnitude"]) == 0
+    listed = capsys.readouterr().out
+    assert "magnitude_tables" in listed and "about" in listed and "less than" in listed
     for words, message in ((["nothing"], "no script 'nothing'"), (["--often"], "--often")):
-        refused = run_module(*words)
-        assert refused.returncode == 2 and message in refused.stderr
+        assert main(words) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_a_finished_script_is_skipped_and_an_interrupted_one_is_not(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(runner, "DONE", tmp_path / "done")
+    monkeypatch.setattr(pages, "TABLES", tmp_path / "tables")
+    monkeypatch.setattr(pages.save, "__defaults__", (tmp_path / "tables",))
+    monkeypatch.setattr(pages, "fill", list)
+    runs = []
+
+    def stop():
+        runs.append(1)
+        raise KeyboardInterrupt
+
+    def finish():
+        runs.append(2)
+        table.show("T", ("a",), [(1,)])
+
+    monkeypatch.setattr(magnitude_loo, "main", stop)
+    with pytest.raises(KeyboardInterrupt):
+        main(["magnitude_loo"])
+    assert not runner.is_done("magnitude_loo") and not (tmp_path / "tables").exists()
+    monkeypatch.setattr(magnitude_loo, "main", finish)
+    for words in (["magnitude_loo"], ["magnitude_loo"], ["magnitude_loo", "--again"]):
+        main(words)
+    assert runs == [1, 2, 2]
+    assert "skipped without --again: magnitude_loo" in capsys.readouterr().out
+    assert (tmp_path / "tables" / "magnitude_loo.md").is_file()
