@@ -220,18 +220,22 @@ def notes(number: int, row, rows, best) -> list[float | None]:
             None if v is None else 1 + sum(r[c] is not None and r[c] > v for r in rows)
             for c, v in enumerate(row)
         ]
+    if number == 2:
+        return [None] * len(row)
     return [None if v is None else v - b for v, b in zip(row, best)]
 
 
 def cells(row, extra) -> list[str | None]:
-    return [
-        None
-        if v is None
-        else f"{v:.1f} ({e})"
-        if isinstance(e, int)
-        else f"{v:.1f} ({table.signed(e, 1)})"
-        for v, e in zip(row, extra)
-    ]
+    out: list[str | None] = []
+    for value, more in zip(row, extra):
+        if value is None:
+            out.append(None)
+        elif more is None:
+            out.append(f"{value:.1f}")
+        else:
+            shown = str(more) if isinstance(more, int) else table.signed(more, 1)
+            out.append(f"{value:.1f} ({shown})")
+    return out
 
 
 def mean(extra) -> str:
