@@ -31,7 +31,7 @@ GROUPS = {
         "comp.sys.mac.hardware",
     ),
 }
-ALPHAS = 2.0 ** np.arange(-18, 49, 6)
+ALPHAS = 2.0 ** np.arange(-30, 49, 6)
 PAPER = {("ranking", 1): 0.2562, ("regression", 1): 0.3685, ("ranking", 2): 0.2895}
 PAPER["regression", 2] = 0.3967
 REPRESENTATIONS = {

@@ -68,8 +68,8 @@ def main(repetitions: int = 200) -> None:
         ]
         table.show(f"Deviation, mean ± standard deviation, by {name}", ("", *ESTIMATES), lines)
     parker(repetitions, rng)
-    settings(repetitions, rng)
-    learners(repetitions, rng)
+    over_settings(repetitions, rng)
+    over_learners(repetitions, rng)
     draw(found)
 
 
@@ -100,7 +100,7 @@ def simulated(model, m, share, signal, repetitions, rng, constant=CONSTANT, chos
     return out, truth
 
 
-def settings(repetitions, rng) -> None:
+def over_settings(repetitions, rng) -> None:
     """The bias over a grid of constants and alphas: 40 items, no signal, half of them positive."""
     names = ("pooled, leave-one-out", "pooled, 10 folds", "leave-pair-out")
     rows = []
@@ -120,7 +120,7 @@ def settings(repetitions, rng) -> None:
     table.note(f"The standard error of an entry is about {error:.3f}.")
 
 
-def learners(repetitions, rng) -> None:
+def over_learners(repetitions, rng) -> None:
     """Conditional and unconditional deviation of three learners, 40 items, signal 1."""
     names = ("pooled, 10 folds", "averaged, 5 folds", "leave-pair-out")
     rows = []
