@@ -108,7 +108,13 @@ def draw() -> None:
             (-0.3 * np.sign(weight), -0.05),
             arrowprops={"arrowstyle": "->"},
         )
-        panel.set(ylim=(-0.1, 0.1), yticks=[], title=f"Figure 2: {name}", xlabel="feature")
+        panel.set(
+            xlim=(-0.8, 0.8),
+            ylim=(-0.1, 0.1),
+            yticks=[],
+            title=f"Figure 2: {name}",
+            xlabel="feature",
+        )
     FIGURE.parent.mkdir(parents=True, exist_ok=True)
     figure.savefig(FIGURE, dpi=90)
     plt.close(figure)
