@@ -232,7 +232,7 @@ _RELATION = (
 )
 _TWO_STEP = (*_SOLVED[:2], "n_filled_")
 _CHOSEN_RELATION = (
-    *("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_"),
+    *("alpha_", "alphas_", "best_score_", "cv_results_", "n_units_", "best_estimator_"),
     *("best_params_", "grid_results_"),
 )
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
