@@ -31,13 +31,15 @@ if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.nested_judging import NestedJudgement
     from rankwise.workflow.recipe import Recipe
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
 
     Rows = list[tuple[str, SearchPath | None, NestedJudgement | None]]
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
-OF_OUTCOMES = tuple(name for name, one in LEARNERS.items() if "outcomes" in one.options)
+OF_OUTCOMES = tuple(
+    name for name, one in LEARNERS.items() if "outcomes" in one.options and name != SELECTING
+)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
@@ -98,10 +100,9 @@ def crossval(
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
-    if files.columns.get("time") and not learners:
-        learners = OF_OUTCOMES
     given = given_options(ctx)
-    default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
+    default = OF_OUTCOMES if files.columns.get("time") else DEFAULT
+    default = (SELECTING, *default) if "select" in given else default
     recipes = taken_recipes(options, learners or default, given)
     if page is not None:
         check_writable(page)
@@ -137,7 +138,7 @@ def _judged(
     recipes: list[Recipe], items: Any, folds: int | None, quiet: bool
 ) -> tuple[Rows, list[float]]:
     """What each recipe chose, its nested judgement, and the seconds that it took."""
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
     from rankwise.workflow.training import train as train_model
 
     rows: Rows = []

@@ -104,7 +104,8 @@ class SmoothedScoreHinge(SmoothedRisk):
     def at(self, p: np.ndarray) -> SmoothedEvaluation:
         margin, width, weight = 1.0 - self._width, self._width, self._exact._weight
         p = self._exact._centred(p)
-        wide, narrow = (self._exact._scores.window(p, size) for size in (1.0, margin))
+        wide = self._exact._scores.window(p)
+        narrow = wide.with_margin(margin)
         (c, d), (inner_c, inner_d) = wide.counts(), narrow.counts()
         strip = (c + d) - (inner_c + inner_d)
 
