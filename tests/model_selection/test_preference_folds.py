@@ -182,3 +182,23 @@ def test_concordance_is_the_share_in_the_right_order():
         plain = search([1.0, 2.0], cv=3, random_state=0)
         scores = [s.fit(X, preferences=preferences).best_score_ for s in (named, plain)]
         assert scores[0] == scores[1]
+
+
+def test_leave_item_out_counts_items():
+    """The standard error counts every statement at both of its items."""
+    X, preferences, _ = statements()
+    found = RankRLSCV(ALPHAS, cv="leave-item-out").fit(X, preferences=preferences)
+    problem = RankRLS().hold_outs(X, preferences=preferences)
+    winner, loser, weight = preferences.winner, preferences.loser, preferences.weight
+    items = np.unique(np.concatenate((winner, loser)))
+    assert found.n_units_ == len(items)
+    for row, alpha in enumerate(ALPHAS):
+        each = problem.leave_items_out([alpha])[0, :, :, 0]
+        right = np.where(preferences.tie[:, None], 0.5, each > 0).sum(axis=1)
+        share = (weight @ right) / (2 * weight.sum())
+        parts = weight * (right - 2 * share)
+        sums = np.array([parts[(winner == i) | (loser == i)].sum() for i in items])
+        g = len(items)
+        error = np.sqrt((sums**2).sum() * g / (g - 1)) / (2 * weight.sum())
+        assert_allclose(found.cv_results_["score"][row], share)
+        assert_allclose(found.cv_results_["score_se"][row], error)

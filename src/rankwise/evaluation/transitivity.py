@@ -35,6 +35,8 @@ WEAK_PRIOR = 0.05
 SMALLEST = 1e-12
 """Variances of outcomes are at least this."""
 NUMBERS_AT_ONCE = 4_000_000
+FEWEST_GROUPS = 12
+"""With fewer groups there are too few choices of signs to tell what chance does."""
 
 
 @dataclass(frozen=True)

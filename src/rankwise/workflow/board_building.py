@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.evaluation.transitivity import transitivity_test
+from rankwise.evaluation.transitivity import FEWEST_GROUPS, transitivity_test
 from rankwise.exceptions import PreferenceWarning, UndefinedMetric
 from rankwise.learners.rank_logistic import RankLogistic
 from rankwise.supervision.preferences import Preferences
@@ -198,6 +198,8 @@ def _transitivity(votes: Preferences) -> OrderTest | None:
         return None
     counted = np.flatnonzero(votes.weight > 0)
     judges = None if votes.judge is None else np.asarray(votes.judge)[counted]
+    if judges is not None and len(np.unique(judges)) < FEWEST_GROUPS:
+        return None
     try:
         found = transitivity_test(
             votes.subset(counted), groups=judges, n_permutations=DRAWS, random_state=0
