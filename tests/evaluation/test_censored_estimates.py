@@ -1,4 +1,4 @@
-"""Every estimate takes censored outcomes: equal to refits, with strata and groups, without leaks."""
+"""Estimates from censored outcomes: equal to refits, with strata and groups, without leaks."""
 
 import numpy as np
 import pytest
@@ -160,7 +160,7 @@ def test_shuffled_outcomes_score_one_half():
         features, y = rng.normal(size=(30, 3)), outcomes(rng, np.zeros(30))
         for name, model in models.items():
             scores[name].append(nested_score(model, features, y, cv=5).score)
-        by_stratum = nested_score(models["fixed"], features, y, np.arange(30) % 3)
+        by_stratum = nested_score(models["fixed"], features, y, np.arange(30) % 4)
         scores["strata"].append(by_stratum.score)
         twice = np.repeat(np.arange(15), 2)  # two visits of a patient, with the same outcome
         visits = features[twice] + 0.01 * rng.normal(size=(30, 3))
@@ -198,7 +198,7 @@ def test_a_measure_of_your_own_gets_the_outcomes():
     def early(y, s):
         return metrics.uno_concordance(Y, y, s, tau=1.0)
 
-    found = nested_score(RankRLS(), X, Y, cv=3, scoring=early)
+    found = nested_score(RankRLS(), X, Y, cv=4, scoring=early)
     assert 0.4 < found.score < 0.9
 
 
@@ -226,5 +226,5 @@ def test_hold_outs_that_teach_nothing():
     event = np.zeros(12, dtype=bool)
     event[0] = True
     y = Censored(event, np.arange(1.0, 13))
-    with pytest.raises(ValueError, match="comparable pair|nothing was learnt"):
+    with pytest.raises(ValueError, match="comparable pair"):
         compare([RankRLS(), X[:12, 0]], X[:12], y, cv="leave-pair-out")
