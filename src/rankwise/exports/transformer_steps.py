@@ -209,7 +209,10 @@ def _interactions(part: Any) -> list[Step]:
         else:
             P, Q = part.query_directions_, part.document_directions_
             left, right = np.indices((len(P), len(Q))).reshape(2, -1)
-            projected = [(U, [Product(P.T, name)]), (V, [Product(Q.T, name)])]
+            projected: list[tuple[np.ndarray, list[Step]]] = [
+                (U, [Product(P.T, name)]),
+                (V, [Product(Q.T, name)]),
+            ]
             products = PairProducts(left, len(P) + right, name)
             branches.append((both, [*lengths, Branches(projected, name), products]))
     rest = np.arange(query + document, part.n_features_in_)
