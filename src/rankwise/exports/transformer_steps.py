@@ -23,6 +23,7 @@ from rankwise.exports.scoring_steps import (
     Standardise,
     Step,
 )
+from rankwise.learners.interactions import COSINE, PRODUCT
 from rankwise.numerics.arrays import dense
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Representation
@@ -201,10 +202,10 @@ def _interactions(part: Any) -> list[Step]:
     lengths = unit if fitted.normalize else []
     branches: list[tuple[np.ndarray, list[Step]]] = []
     for kind in fitted.include:
-        if kind == "cosine":
+        if kind == COSINE:
             total = Product(np.ones((query, 1)), name)
             branches.append((both, [*unit, PairProducts(U, V, name), total]))
-        elif kind == "product":
+        elif kind == PRODUCT:
             branches.append((both, [*lengths, PairProducts(U, V, name)]))
         else:
             P, Q = part.query_directions_, part.document_directions_
