@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
@@ -80,6 +80,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
     (40, 2)
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     kernel = "linear"
     selected_: np.ndarray
     criterion_: np.ndarray
