@@ -29,6 +29,8 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.RankBoost",
             "rankwise.ConditionalRanker",
             "rankwise.ConditionalRankerCV",
+            "rankwise.TwoStepRanker",
+            "rankwise.TwoStepRankerCV",
         ],
     ),
     "supervision": (

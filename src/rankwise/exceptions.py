@@ -34,6 +34,10 @@ class InvalidKernel(ValueError):
     """A precomputed kernel that is asymmetric or indefinite beyond rounding."""
 
 
+class KernelRepairWarning(UserWarning):
+    """A similarity matrix that was changed to be a kernel, as asked; the message says how much."""
+
+
 class MissingRequirement(ValueError):
     """A solver was given a matrix or a risk that does not offer what the solver requires."""
 
@@ -68,3 +72,19 @@ class ClusterLost(ConnectionError):
 
 class VersionWarning(UserWarning):
     """A model file with parts of scikit-learn that another version of scikit-learn wrote."""
+
+
+class GraphWarning(UserWarning):
+    """Graphs whose heavy cycles had to be scaled down, because the sum of their walks diverges.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankwise.exceptions import GraphWarning
+    >>> from rankwise.graphs import AllPathsVectorizer, LabelledGraph
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     F = AllPathsVectorizer().fit_transform([LabelledGraph([{"a"}], [(0, 0, 1.5)])])
+    >>> [one.category is GraphWarning for one in caught]
+    [True]
+    """

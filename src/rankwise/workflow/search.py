@@ -111,8 +111,10 @@ class SearchPath:
         if self.interval is None:
             return ""
         low, high = self.interval
-        why = f"{self.units} queries or folds are too few" if few else "all have the same score"
-        return f", 95% interval {low:.4f} to {high:.4f}: {why} to tell an error"
+        why = "all held-out parts have the same score"
+        if few:
+            why = f"{self.units} queries or folds are too few"
+        return f", 95% interval {low:.4f} to {high:.4f} (no standard error, because {why})"
 
     @property
     def needs_wider_grid(self) -> bool:
@@ -344,7 +346,7 @@ def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
     order = np.argsort(results["alpha"])
     alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
     by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
-    about = (_judged(recipe), recipe.scoring)
+    about = (_judged(recipe), recipe.scoring, search.n_units_)
     path = SearchPath("alpha", alphas, score, error, search.alpha_, by, *about)
     return Fit(search.best_estimator_, path)
 
