@@ -20,7 +20,7 @@ from rankwise.workflow.relation_recipe import (
     without_lone_objects,
 )
 from rankwise.workflow.relation_search import setting_of, unfitted_search
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.suited_measures import suited
 from rankwise.workflow.trained_model import TrainedModel
 
@@ -152,7 +152,9 @@ def nested_relation(recipe: Recipe, relation: Relation, folds: int) -> NestedSco
         else built(recipe, recipe.value, options)
     )
     setting = setting_of(recipe)
-    scoring = None if recipe.scoring is None else suited(recipe.scoring, relation.y)
+    scoring = None
+    if recipe.scoring is not None:
+        scoring = suited(recipe.scoring, relation.y, recipe.relevant)
     found = relational_score(
         learner,
         relation.nodes,

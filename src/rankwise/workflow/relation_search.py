@@ -10,7 +10,8 @@ from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.two_step_ranker_cv import TwoStepRankerCV
 from rankwise.workflow.ranking_data import Relation
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import Fit, SearchPath, judged_in_words
+from rankwise.workflow.search import Fit, judged_in_words
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.suited_measures import suited
 
 
@@ -25,7 +26,9 @@ def unfitted_search(recipe: Recipe, options: dict[str, Any], relation: Relation)
     y = np.asarray(relation.y, dtype=float)
     shared: dict[str, Any] = {"alphas": alphas, "setting": setting_of(recipe), "cv": recipe.cv}
     shared["random_state"] = recipe.seed
-    shared["scoring"] = None if recipe.scoring is None else suited(recipe.scoring, y)
+    shared["scoring"] = None
+    if recipe.scoring is not None:
+        shared["scoring"] = suited(recipe.scoring, y, recipe.relevant)
     if "column_alpha" in recipe.method.options:
         return TwoStepRankerCV(**shared, **options)
     return ConditionalRankerCV(recipe.method.estimator(**options), **shared)
