@@ -43,19 +43,26 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    combine : "sum" or "max"
-    normalize : whether to divide the features of every graph by their norm, so that the kernel of a
-        graph with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
+    combine : {"sum", "max"}
+    normalize
+        Whether to divide the features of every graph by their norm, so that the kernel of a graph
+        with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
         products with training graphs are exactly the normalised kernel.
-    n_jobs : the largest number of threads; None or −1 for all cores, −2 for all but one, and so
-        on. The result does not depend on it.
+    n_jobs
+        The largest number of threads; None or −1 for all cores, −2 for all but one, and so on. The
+        result does not depend on it.
 
     Attributes
     ----------
-    labels_ : (l,) the labels seen in fit, sorted
-    pairs_ : (n, 2) the two labels of each feature, as positions in labels_
-    n_features_out_ : n
+    labels_
+        (l,) the labels seen in fit, sorted.
+    pairs_
+        (n, 2) the two labels of each feature, as positions in `labels_`.
+    n_features_out_ : int
+        The number of features.
 
+    Notes
+    -----
     transform drops label pairs that were not seen in fit. A graph with a spectral radius of 1 or
     more is refused, because the weights of its walks have no finite sum. Long work shows a progress
     bar on a terminal.

@@ -46,7 +46,7 @@ def read_preferences(
     columns: Mapping[str, str] | None = None,
     judge: str | None = None,
 ) -> Preferences:
-    """Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
+    r"""Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
 
     Columns are separated by blanks, tabs, commas, semicolons or ::. A header line is optional, and
     may name the columns in any order. Lines that begin with # are comments. Items are row numbers
@@ -54,15 +54,27 @@ def read_preferences(
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
-    items : names of the rows of X, in order
-    n_items : number of rows of X; default len(items), or unknown
-    columns : {role: column name} for a file with a header line, where the roles are winner and
-        loser, and if there are such columns magnitude, weight and tie (true, yes or 1; else false,
-        no or 0). With the roles a, b and outcome, and where wanted weight and judge, the lines are
-        votes as in `Preferences.from_votes`, and items are names even without `items`. The outcome
-        may also be the name of a's or of b's column
-    judge : the column of judges, in a file with a header line
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
+    items
+        Names of the rows of X, in order.
+    n_items
+        Number of rows of X; default len(items), or unknown.
+    columns
+        {role: column name} for a file with a header line, where the roles are winner and loser, and
+        if there are such columns magnitude, weight and tie (true, yes or 1; else false, no or 0).
+        With the roles a, b and outcome, and where wanted weight and judge, the lines are votes as
+        in `Preferences.from_votes`, and items are names even without `items`. The outcome may also
+        be the name of a's or of b's column.
+    judge
+        The column of judges, in a file with a header line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_preferences
+    >>> read_preferences(io.StringIO("winner loser\n0 1\n2 1\n"), n_items=3)
+    Preferences(2 preferences about 3 items, 0 ties, 1 component)
     """
     if columns is not None and {*VOTE_ROLES} & columns.keys():
         roles = columns if judge is None else {**columns, "judge": judge}
@@ -113,7 +125,7 @@ def read_edges(
     columns: Names | None = None,
     one_domain: bool = False,
 ) -> Bunch:
-    """Read lines `row column [value]`, the labelled edges that ConditionalRanker learns from.
+    r"""Read lines `row column [value]`, the labelled edges that ConditionalRanker learns from.
 
     Separators, header line (row, column, value) and comments are as in `read_preferences`. Nodes
     are row numbers from 0, or names. Names are numbered as in `rows` and `columns`; without these
@@ -121,14 +133,26 @@ def read_edges(
 
     Parameters
     ----------
-    path : as in `read_preferences`
-    rows, columns : names of the row nodes and of the column nodes, in order
-    one_domain : whether both sides are the same nodes, with the same numbers
+    path
+        As in `read_preferences`.
+    rows, columns
+        Names of the row nodes and of the column nodes, in order.
+    one_domain
+        Whether both sides are the same nodes, with the same numbers.
 
     Returns
     -------
-    Bunch of edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
-    their numbers, or None if the file has numbers
+    Bunch
+        With edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
+        their numbers, or None if the file has numbers.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_edges
+    >>> data = read_edges(io.StringIO("row,column,value\naspirin,cox1,6.2\naspirin,cox2,5.1\n"))
+    >>> data.edges.tolist(), data.y, data.column_names
+    ([[0, 0], [0, 1]], array([6.2, 5.1]), array(['cox1', 'cox2'], dtype='<U4'))
     """
     table = _read(path, ("row", "column"), ("value",))
     if one_domain and columns is None:
@@ -150,14 +174,29 @@ def read_edges(
 
 
 def read_ratings(path: Readable) -> Bunch:
-    """Read lines `user item rating [time]`; further columns are ignored.
+    r"""Read lines `user item rating [time]`; further columns are ignored.
 
-    Separators, header line (user, item, rating) and comments are as in `read_preferences`.
+    O(bytes). Separators, header line (user, item, rating) and comments are as in
+    `read_preferences`.
+
+    Parameters
+    ----------
+    path
+        As in `read_preferences`.
 
     Returns
     -------
-    Bunch of edges (q, 2), the numbers of user and item; y (q,) the ratings; user_names and
-    item_names in the order of their numbers, sorted: integers if all names are, else text
+    Bunch
+        edges (q, 2), the numbers of user and item; y (q,) the ratings; user_names and
+        item_names in the order of their numbers, sorted: integers if all names are, else text.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_ratings
+    >>> data = read_ratings(io.StringIO("7::31::2.5\n7::1029::3.0\n9::31::4\n"))
+    >>> data.edges.tolist(), data.y, data.item_names
+    ([[0, 0], [0, 1], [1, 0]], array([2.5, 3. , 4. ]), array([  31, 1029]))
     """
     table = _read(path, ("user", "item", "rating"), ("timestamp",))
     user_names, user = np.unique(table.labels("user"), return_inverse=True)

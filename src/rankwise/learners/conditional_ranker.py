@@ -53,32 +53,59 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
 
     Parameters
     ----------
-    alpha : regulariser, > 0; 0 is allowed with solver="cg", where stopping early regularises
-    objective : "ranking" or "regression"
-    relation : "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the
-        kernels of equations 8 and 9, which carry the factor ½
-    kernel, gamma, degree, coef0 : the kernel of the nodes of both domains; "precomputed" takes node
-        kernels instead of features, in predict too
-    condition : "row" ranks columns for each row, "column" ranks rows for each column
-    solver : "closed" (complete graphs), "cg", or "auto": closed form where there is one
-    tol : "cg" stops when it estimates the energy norm of its error to be below tol times that of
-        the solution; tol=0 runs max_iter iterations without a preconditioner
-    max_iter : largest number of iterations of "cg"
-    early_stopping : None, a fraction of the edges to validate on, or (edges, y); the iterate with
-        the least conditional ranking error on them is kept
-    random_state : draws the fraction
-    verbose : 1 prints every iteration
+    alpha
+        Regulariser, > 0; 0 is allowed with solver="cg", where stopping early regularises.
+    objective : {"ranking", "regression"}
+    relation
+        "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the kernels of
+        equations 8 and 9, which carry the factor ½.
+    kernel, gamma, degree, coef0
+        The kernel of the nodes of both domains; "precomputed" takes node kernels instead of
+        features, in predict too.
+    condition
+        "row" ranks columns for each row, "column" ranks rows for each column.
+    solver
+        "closed" (complete graphs), "cg", or "auto": closed form where there is one.
+    tol
+        "cg" stops when it estimates the energy norm of its error to be below tol times that of the
+        solution; tol=0 runs max_iter iterations without a preconditioner.
+    max_iter
+        Largest number of iterations of "cg".
+    early_stopping
+        None, a fraction of the edges to validate on, or (edges, y); the iterate with the least
+        conditional ranking error on them is kept.
+    random_state
+        Draws the fraction.
+    verbose
+        1 prints every iteration.
 
     Attributes
     ----------
-    coef_ : (n_a, n_b[, k]) with h(u, v) = uᵀ coef_ v, for linear kernels with n < p
-    dual_coef_ : otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ dual_coef_ k(v, B); if only one
-        domain has n < p features and a linear kernel, that domain still enters through its features
-    history_ : errors after each iteration of "cg": "objective", "train_loss" and, with early
-        stopping, "train_error" and "validation_error" (equation 4); with k relations a list of them
-    n_iter_ : number of iterations (the largest of all relations); 0 in closed form
-    solver_ : the solver used
-    n_skipped_conditions_ : number of conditions with a single edge, which tell nothing of an order
+    coef_
+        (n_a, n_b[, k]) with h(u, v) = uᵀ `coef_` v, for linear kernels with n < p.
+    dual_coef_
+        Otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ `dual_coef_` k(v, B); if only one domain
+        has n < p features and a linear kernel, that domain still enters through its features.
+    history_
+        Errors after each iteration of "cg": "objective", "train_loss" and, with early stopping,
+        "train_error" and "validation_error" (equation 4); with k relations a list of them.
+    n_iter_
+        Number of iterations (the largest of all relations); 0 in closed form.
+    solver_
+        The solver used.
+    n_skipped_conditions_
+        Number of conditions with a single edge, which tell nothing of an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> rng = np.random.default_rng(0)
+    >>> users, films = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
+    >>> model = ConditionalRanker().fit((users, films), users @ films.T)
+    >>> best, scores = model.rank(users[0], films, k=3)
+    >>> best.tolist() == np.argsort(-users[0] @ films.T)[:3].tolist()
+    True
     """
 
     alpha: float = 1.0
@@ -251,7 +278,7 @@ def relation_problem(
 ) -> tuple[RelationProblem, bool]:
     """The problem that `ranker` has to solve, and whether Y has an axis of relations.
 
-    Nothing is solved yet. Sets n_features_in_ and feature_names_in_ of the ranker.
+    Nothing is solved yet. Sets `n_features_in_` and `feature_names_in_` of the ranker.
     """
     task = RelationTask(ranker.objective, ranker.relation, ranker.condition)
     _check_parameters(ranker)

@@ -30,16 +30,32 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    kernel : name of a scikit-learn pairwise kernel, "precomputed" or a callable
-    gamma, degree, coef0 : its parameters; gamma=None is 1/n
-    basis : None for the exact map, int for that many uniformly random basis items, or an array
-        of their row numbers
-    random_state : draws the basis when it is an int
+    kernel
+        Name of a scikit-learn pairwise kernel, "precomputed" or a callable.
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None for the exact map, int for that many uniformly random basis items, or an array of their
+        row numbers.
+    random_state
+        Draws the basis when it is an int.
 
     Attributes
     ----------
-    basis_index_ : (r,) row numbers of the basis items
-    embedding_ : (m, d) the map of the training items, d ≤ r the rank of K_RR
+    basis_index_
+        (r,) row numbers of the basis items.
+    embedding_
+        (m, d) the map of the training items, d ≤ r the rank of K_RR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.metrics.pairwise import rbf_kernel
+    >>> from rankwise import KernelMap
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> F = KernelMap("rbf", gamma=0.5).fit_transform(X)
+    >>> np.allclose(F @ F.T, rbf_kernel(X, gamma=0.5))
+    True
     """
 
     kernel: str | Callable = "rbf"
