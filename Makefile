@@ -29,8 +29,8 @@ attack: .venv/.ready
 	$(BIN)/python -m tests.differential
 
 lint: .venv/.lint
-	$(BIN)/ruff check src tests benchmarks examples docs
-	$(BIN)/ruff format --check src tests benchmarks examples docs
+	$(BIN)/ruff check src tests benchmarks examples docs/conf.py docs/draw_home.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/draw_home.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 

@@ -80,7 +80,13 @@ def draw_relations(axes) -> None:
     S = model.fit(games.X, games.y, edges=games.edges).predict(games.X_test)
     order = np.lexsort((games.X_test.max(axis=1), games.X_test.argmax(axis=1)))
     axes.imshow(S[np.ix_(order, order)], cmap="RdBu_r", aspect="auto")
-    axes.set(xlabel="opponent", ylabel="new player", title="Relations: who beats whom (red wins)", xticks=[], yticks=[])
+    axes.set(
+        xlabel="opponent",
+        ylabel="new player",
+        title="Relations: who beats whom (red wins)",
+        xticks=[],
+        yticks=[],
+    )
 
 
 def main() -> None:

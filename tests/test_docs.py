@@ -71,6 +71,20 @@ def test_links_lead_somewhere(page):
             assert (page.parent / target).exists(), target
 
 
+def test_every_page_has_its_place():
+    """In the list of a toctree, so that readers find it."""
+    listed = {"index"}
+    for page in PAGES:
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.S):
+            folder = page.parent.relative_to(ROOT / "docs")
+            listed |= {
+                str(folder / line) for line in tree.splitlines() if line[:1] not in ("", ":")
+            }
+    pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES[2:]}
+    missing = sorted(pages - listed)
+    assert not missing, f"add to a toctree of guides.md, evidence.md or inside.md: {missing}"
+
+
 def test_site_builds_without_a_warning(tmp_path):
     """From a copy, because the build writes pages; the gallery's scripts are run below."""
     pytest.importorskip("sphinx_gallery", reason="the documentation's extra is not installed")
@@ -188,6 +202,7 @@ def test_public_callables_are_in_the_reference(path):
 def test_docstrings_are_clean_text_for_the_site(path):
     """Docutils finds nothing to complain about, such as a name_ without `backticks`."""
     core = pytest.importorskip("docutils.core", reason="the documentation's extra is not installed")
+    sections = pytest.importorskip("numpydoc.docscrape_sphinx")
     value = PUBLIC[path]
     texts = [inspect.getdoc(value) or ""]
     for name, member in vars(value).items() if isinstance(value, type) else ():
@@ -195,6 +210,6 @@ def test_docstrings_are_clean_text_for_the_site(path):
             texts.append(inspect.getdoc(member) or "")
     complaints = io.StringIO()
     options = {"warning_stream": complaints, "report_level": 2, "halt_level": 5}
-    for text in texts:
-        core.publish_doctree(text, source_path=path, settings_overrides=options)
+    for text in map(sections.SphinxDocString, texts):
+        core.publish_doctree(str(text), source_path=path, settings_overrides=options)
     assert not complaints.getvalue(), complaints.getvalue()

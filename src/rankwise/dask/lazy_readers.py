@@ -32,7 +32,7 @@ def read_letor(path, n_features=None, *, zero_based="auto", dense="auto") -> Bun
     ----------
     path
         A directory (its files in the order of their names, without hidden and .query files), a
-        pattern such as "train/part-*.gz", one file, or a list of files; the workers must find them
+        pattern such as `train/part-*.gz`, one file, or a list of files; the workers must find them
         under the same names.
     n_features, zero_based, dense
         As in rankwise.datasets.read_letor, for all files together.

@@ -42,7 +42,7 @@ def read_letor(
     dense: bool | str = "auto",
     query_sizes: Any = "auto",
 ) -> Bunch:
-    r"""Read lines `score qid:label feature:value ... # comment`, O(bytes), on all cores.
+    r"""Read lines `score qid:label feature:value … # comment`, O(bytes), on all cores.
 
     Every number is the double nearest to its text. Blank lines and comment lines are skipped. The
     features of a line may come in any order, but each only once; values must be finite. A line that
@@ -257,7 +257,7 @@ def write_letor(
     *,
     zero_based: bool = False,
 ) -> None:
-    """Write lines `score qid:label feature:value ... # comment` that `read_letor` reads exactly.
+    """Write lines `score qid:label feature:value … # comment` that `read_letor` reads exactly.
 
     All values of an array are written, of a sparse matrix the stored ones, each as the shortest
     decimal that reads back the same. The file is compressed if the path ends in .gz, .xz or .bz2,

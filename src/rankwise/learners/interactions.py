@@ -20,7 +20,7 @@ class Interactions(FitMemory, TransformerMixin, BaseEstimator):
 
     The embedding of a query is the same for all its documents, so on its own it cannot change
     their order, and a linear model of both embeddings ranks the documents alike for all queries.
-    With u and v for the two embeddings (of length one, if `normalize`) the features are
+    With u and v for the two embeddings (of length one, if `normalize`) the features are::
 
         cosine    u · v / (‖u‖ ‖v‖), one feature
         product   u_j v_j, d features: a linear model is a dot product with weighted dimensions

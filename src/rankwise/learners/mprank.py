@@ -47,7 +47,7 @@ def _streams(model) -> bool:
 
 @dataclass(eq=False, repr=False)
 class MPRank(MagnitudeRanker):
-    """Minimises ‖h‖² + C/m² Σ_ij |(h_j − h_i) − (y_j − y_i)|^norm over ordered pairs.
+    """Minimises `‖h‖² + C/m² Σ_ij |(h_j − h_i) − (y_j − y_i)|^norm` over ordered pairs.
 
     With qid over pairs of the same query, and Σ m_q² in place of m². Equation 8 of Cortes, Mohri,
     Rastogi (2007). Norm 2 is RankRLS at alpha = m²/(2C), O(m n² + n³) or O(m³): without queries

@@ -31,7 +31,7 @@ class RankBoost(Ranker):
     """Minimises Σ exp(f(x₀) − f(x₁)) over the pairs y₁ > y₀ of a query, one ranker per round.
 
     Freund, Iyer, Schapire, Singer (2003). A round takes the ranker h(x) = [x_j > θ] with the
-    largest |r|, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) h to f. (r is
+    largest `|r|`, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) h to f. (r is
     smoothed by the share of one pair, so that a perfect ranker has a finite weight.) The weights D
     are products of one factor per item, for any number of score levels. So a round costs O(m) for
     the weights and O(m n) for the search, after O(m n log m) once; pairs are never enumerated.

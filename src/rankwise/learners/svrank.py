@@ -10,7 +10,7 @@ from rankwise.validation import check_items, check_positive
 
 @dataclass(eq=False, repr=False)
 class SVRank(MagnitudeRanker):
-    """Minimises ‖h‖² + C/m² Σ_ij max(0, |(h_j − h_i) − (y_j − y_i)| − epsilon)^norm.
+    """Minimises `‖h‖² + C/m² Σ_ij max(0, |(h_j − h_i) − (y_j − y_i)| − epsilon)^norm`.
 
     Over ordered pairs; with qid over pairs of the same query, and Σ m_q² in place of m².
     Equation 9 of Cortes, Mohri, Rastogi (2007), without its quadratic programme of m²
