@@ -85,9 +85,9 @@ class TooLarge(ValueError):
     --------
     >>> from scipy import sparse
     >>> from rankwise import RankRLS, TooLarge
-    >>> X = sparse.eye_array(10_000_000, 5, format="csr")
+    >>> X = sparse.eye_array(1_000_000, 5, format="csr")
     >>> try:
-    ...     RankRLS(kernel="rbf").fit(X, range(10_000_000))
+    ...     RankRLS(kernel="rbf").fit(X, range(1_000_000))
     ... except TooLarge:
     ...     print("use a reduced set: basis=500")
     use a reduced set: basis=500
