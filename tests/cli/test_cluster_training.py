@@ -1,6 +1,7 @@
 """rankwise train on a cluster writes the model that it writes alone."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from distributed import Client
 from numpy.testing import assert_allclose
@@ -75,3 +76,58 @@ def test_a_scheduler_that_is_not_there(folder, monkeypatch):
     monkeypatch.setattr("rankwise.cli.cluster_training.SCHEDULER_TIMEOUT", 1)
     call = ("train", folder / "csv", "-o", folder / "x.rw", "--scheduler", "tcp://127.0.0.1:9")
     assert "no Dask scheduler answers" in run(*call, code=2).stderr
+
+
+@pytest.fixture(scope="module")
+def outcomes(tmp_path_factory):
+    """Censored outcomes in one file, and the same lines in a directory, cut within strata."""
+    folder = tmp_path_factory.mktemp("outcomes")
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(90, 2)).round(3)
+    time, lost = 100 * rng.exponential(size=(2, 90)) * np.exp([X[:, 0], np.full(90, 0.5)])
+    table = pd.DataFrame(X, columns=["a", "b"])
+    table["days"], table["died"] = np.minimum(time, lost).round(2), (time <= lost).astype(int)
+    table["centre"] = np.repeat(np.arange(6), 15)
+    table.to_csv(folder / "all.csv", index=False)
+    (folder / "parts").mkdir()
+    for part, rows in enumerate(np.array_split(np.arange(90), 4)):
+        table.iloc[rows].to_csv(folder / "parts" / f"{part}.csv", index=False)
+    return folder
+
+
+OUTCOME = ("--time", "days", "--event", "died")
+
+
+def test_censored_outcomes_in_strata(outcomes, address):
+    words = (*OUTCOME, "--query", "centre")
+    said = run(
+        "train", outcomes / "parts", *words, "-o", outcomes / "p.rw", "--scheduler", address
+    ).stderr
+    assert "comparable pairs" in said
+    run("train", outcomes / "all.csv", *words, "-o", outcomes / "w.rw", "-q")
+    parts, whole = (rankwise.load(outcomes / f"{name}.rw") for name in "pw")
+    assert parts.record["path"]["chosen"] == whole.record["path"]["chosen"]
+    assert_allclose(parts.ranker.coef_, whole.ranker.coef_, rtol=1e-8)
+    shown = run("evaluate", outcomes / "p.rw", outcomes / "all.csv").stdout
+    assert shown == run("evaluate", outcomes / "w.rw", outcomes / "all.csv").stdout
+    svm = ("--learner", "rank-svm", "--alpha", "0.01", "--scheduler", address)
+    run("train", outcomes / "parts", *words, *svm, "-o", outcomes / "svm.rw", "-q")
+
+
+def test_censored_outcomes_of_one_stratum_in_several_files(outcomes, address):
+    words = (*OUTCOME, "--ignore", "centre", "--alpha", "2")
+    cluster = ("--scheduler", address, "-q")
+    run("train", outcomes / "parts", *words, *cluster, "-o", outcomes / "p.rw")
+    run("train", outcomes / "all.csv", *words, "-o", outcomes / "w.rw", "-q")
+    parts, whole = (rankwise.load(outcomes / f"{name}.rw") for name in "pw")
+    assert_allclose(parts.ranker.coef_, whole.ranker.coef_, rtol=1e-8)
+    svm = ("--learner", "rank-svm", "--alpha", "0.01")
+    call = ("train", outcomes / "parts", *OUTCOME, "--ignore", "centre", *svm, *cluster)
+    assert "RankRLS" in run(*call, "-o", outcomes / "x.rw", code=2).stderr
+
+
+def test_outcomes_need_both_columns_of_a_table(outcomes, folder, address):
+    call = ("train", outcomes / "parts", "-o", outcomes / "x.rw", "--scheduler", address)
+    assert "--event" in run(*call, "--time", "days", code=2).stderr
+    call = ("train", folder / "letor", "-o", outcomes / "x.rw", "--scheduler", address)
+    assert "LETOR" in run(*call, *OUTCOME, code=2).stderr

@@ -70,15 +70,17 @@ def test_lists_of_partitions():
     assert one.score(da.from_array(X, chunks=(50, -1)), y) == pytest.approx(one.score(X, y))
 
 
-def test_a_stratum_in_several_partitions_is_refused():
+def test_splits_are_refused_where_they_would_lose_pairs():
     X, y, qid, _ = outcomes()
     lazy = da.from_array(X, chunks=(40, -1))
-    with pytest.raises(ValueError, match=r"one stratum must lie in one partition.*rechunk"):
-        distributed_rankers.RankRLS().fit(lazy, y)
     with pytest.raises(ValueError, match="spans 4 partitions"):
         distributed_rankers.RankSVM().fit(lazy, y)
     with pytest.raises(distributed_rankers.SplitQuery):
         distributed_rankers.RankRLS().fit(lazy, y, qid=qid)
+    with pytest.raises(ValueError, match="needs all pairs of a query in one partition"):
+        distributed_rankers.RankRLS(loss="relative").fit(lazy, y)
     nothing = Censored(np.zeros(160, dtype=bool), y.time)
     with pytest.raises(ValueError, match="no single preference"):
         distributed_rankers.RankRLS().fit(as_dask(X, qid), nothing, qid=qid)
+    with pytest.raises(ValueError, match="no single preference"):
+        distributed_rankers.RankRLS().fit(lazy, nothing)

@@ -93,10 +93,7 @@ def test_what_is_not_offered_says_so():
     ):
         with pytest.raises(ValueError, match="not offered on partitions"):
             call()
-    pairs = rankwise.Preferences([0], [1])
     for learner in (distributed_rankers.RankRLS, distributed_rankers.RankSVM):
-        with pytest.raises(ValueError, match="across partitions"):
-            learner().fit(lazy, preferences=pairs)
         with pytest.raises(ValueError, match="basis"):
             learner(kernel="rbf").fit(lazy, y, qid=qid)
     with pytest.raises(ValueError, match=r"one query, which spans 6 partitions.*RankRLS"):

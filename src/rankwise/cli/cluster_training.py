@@ -12,17 +12,17 @@ import numpy as np
 
 from rankwise.cli.console import Mistake, say, working
 from rankwise.cli.data_files import require_target
-from rankwise.cli.data_options import COLUMNS, DataOptions
+from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import Fit, SearchPath
+from rankwise.workflow.search import COMPARABLE, Fit, SearchPath
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 from rankwise.workflow.training import interruptions_raised
 
 LEARNERS = {"rank-rls": "RankRLS", "rank-svm": "RankSVM"}
-READ_COLUMNS = ("target", "query", "name")
+READ_COLUMNS = ("target", "query", "name", *OUTCOME)
 SCHEDULER_TIMEOUT = 30
 """Seconds to wait for a scheduler."""
 MANY_ITEMS = 10**9
@@ -38,7 +38,7 @@ def train_on_cluster(
     """
     _refuse_unavailable(recipe, files)
     started = time.perf_counter()
-    with _connected(where) as client:
+    with connected(where) as client:
         if not quiet:
             say(
                 f"{len(client.scheduler_info(n_workers=-1)['workers'])} workers at "
@@ -85,7 +85,7 @@ def _refuse_unavailable(recipe: Recipe, files: DataOptions) -> None:
 
 
 @contextmanager
-def _connected(where: str | int) -> Iterator[Any]:
+def connected(where: str | int) -> Iterator[Any]:
     """A client of the named scheduler, or of new workers on this machine."""
     from distributed import Client
 
@@ -142,7 +142,8 @@ def _progress(report: Any, what: str) -> Iterator[None]:
 def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
     """Lazy data with whole queries in each partition, and the features and columns of a table."""
     from rankwise.dask import partition_by_query, read_letor, read_table
-    from rankwise.dask.lazy_readers import TABLES, files_of
+    from rankwise.dask.lazy_readers import TABLES
+    from rankwise.io.folders import files_of
 
     if path == "-":
         raise Mistake("a cluster reads files, not standard input.")
@@ -153,11 +154,14 @@ def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
             raise Mistake(f"on a cluster tables are {' or '.join(TABLES)} files.")
         columns = [str(name) for name in TABLES[kinds.pop()](files_of(path)[:1]).columns]
         files = files.found_in(path, columns)
-        target = require_target(files, path, columns)
+        require_target(files, path, columns)
+        told = {role: files.columns[role] for role in ("target", "query", *OUTCOME)}
         drop = [name for name in (files.columns["name"], *files.ignore) if name is not None]
-        data = read_table(path, target, files.columns["query"], drop=drop)
+        data = read_table(path, **told, drop=drop)
         features = [str(name) for name in data.X.columns]
     else:
+        if any(files.columns.get(role) for role in OUTCOME):
+            raise Mistake("--time and --event name columns of a table: DATA is LETOR.")
         data = read_letor(path)
     if data.qid is not None:
         data = partition_by_query(data.X, data.y, qid=data.qid)
@@ -181,7 +185,9 @@ def _fitted(recipe: Recipe, data: Any) -> Fit:
     model.set_alpha(best)
     scores = (table["score"], table["score_se"])
     path = SearchPath("alpha", alphas, *scores, best, "leave-query-out", scoring=recipe.scoring)
-    if recipe.scoring is not None:
+    if isinstance(data.y, list):  # of censored outcomes
+        path.judged = COMPARABLE
+    elif recipe.scoring is not None:
         from rankwise.metrics.scorers import read_scoring
 
         path.judged = f"held-out {read_scoring(recipe.scoring).title}"

@@ -162,6 +162,10 @@ class Mistake(click.ClickException):
         say(f"Error: {self.format_message()}")
 
 
+class PartlyDone(KeyboardInterrupt):
+    """Ctrl-C after some of several files were written; the text says which."""
+
+
 class Commands(click.Group):
     """The group of commands, which imports a command when it is called, and turns errors into
     one line. RANKWISE_TRACEBACK=1 shows where an error came from.
@@ -199,15 +203,16 @@ class Commands(click.Group):
             with _mistakes_in_plain_words():
                 return super().invoke(ctx)
         except KeyboardInterrupt as error:
+            written = "" if isinstance(error, PartlyDone) else " nothing was written."
             detail = f" {error}" if str(error) else ""
-            say(f"Interrupted: nothing was written.{detail}")
+            say(f"Interrupted:{written}{detail}")
             leave(INTERRUPTED, ctx)
         except BrokenPipeError:
             raise
         except (ValueError, OSError, MemoryError, ImportError) as error:
             if os.environ.get("RANKWISE_TRACEBACK"):
                 raise
-            raise Mistake(_in_words(error)) from error
+            raise Mistake(in_words(error)) from error
 
 
 @contextmanager
@@ -230,7 +235,8 @@ def leave(code: int, ctx: click.Context) -> None:
     os._exit(code)
 
 
-def _in_words(error: BaseException) -> str:
+def in_words(error: BaseException) -> str:
+    """An error as one sentence for the user."""
     if isinstance(error, OSError) and error.strerror:
         file = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
         return f"{file}{error.strerror}"

@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from pathlib import Path
+from typing import Any
 
 import click
-import numpy as np
 
-from rankwise.cli.console import Mistake, check_writable, working, write_text
+from rankwise.cli.console import Mistake, check_writable, working
 from rankwise.cli.model_files import ModelAndData, applies_model
-from rankwise.cli.result_files import KINDS, kind_of, write_rows
-from rankwise.io.trec import run_text
-
-if TYPE_CHECKING:
-    from rankwise.workflow.ranking_data import Items
+from rankwise.cli.result_files import KINDS, kind_of
 
 
 @click.command()
@@ -29,8 +25,13 @@ if TYPE_CHECKING:
 )
 @click.option("--trec", is_flag=True, help="The same as --as trec: qid Q0 docid rank score tag.")
 @click.option("--tag", default="rankwise", show_default=True, help="Last column of a run file.")
+@click.option("--workers", type=click.IntRange(1), help="A folder: on so many Dask workers here.")
+@click.option("--scheduler", metavar="ADDRESS", help="A folder: on this Dask cluster.")
+@click.option("--resume", is_flag=True, help="A folder: keep predictions that are up to date.")
 @applies_model()
-def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str) -> None:
+def predict(
+    task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str, **folder: Any
+) -> None:
     """Score the items of DATA with MODEL, in the order of DATA.
 
     \b
@@ -41,42 +42,49 @@ def predict(task: ModelAndData, output: str, kind: str | None, trec: bool, tag: 
       cat new.csv | rankwise predict model.rw - | head
       rankwise predict model.rw new.csv --as json | jq ".[0]"
       rankwise predict model.rw edges.csv --nodes proteins.csv -o scores.txt
+      rankwise predict model.rw parts/ --as csv --workers 4 -o rankings/
 
     Higher scores are better. A table (CSV, TSV, JSON, JSON lines, Parquet) has the columns query
     (if there are queries), id, score and rank, where rank 1 is the best item of its query; items
     without names are numbered from 1. A model trained with --scale query scales the items of DATA
     within their own queries.
+
+    If DATA is a folder, each of its files gets a file of predictions in the folder of -o, written
+    whole or not at all. Ctrl-C keeps the finished files, and --resume goes on with the others.
     """
     if trec and kind not in (None, "trec"):
         raise Mistake(f"--trec writes a run file, --as {kind} does not: give one of them.")
-    kind = "trec" if trec else kind or kind_of(output, "scores")
+    kind = "trec" if trec else kind
+    if Path(task.data_path).is_dir():
+        _predict_folder(task, output, kind or "scores", tag, **folder)
+        return
+    for name, value in folder.items():
+        if value:
+            raise Mistake(f"--{name} is for a folder of data files: DATA is one file.")
     check_writable(output)
     with working("predicting"):
-        items, scores = task.scored()
-    if kind == "scores":
-        write_text(output, score_lines(scores))
-    elif kind == "trec":
-        if scores.ndim > 1:
-            raise Mistake("the model has several outputs, but a run file holds one score.")
-        names = items.names if items.named else [f"row_{i}" for i in range(1, len(items) + 1)]
-        write_text(output, run_text(items.qid, names, scores, tag=tag))
-    else:
-        write_rows(output, ranking_columns(items, scores), kind)
+        from rankwise.cli.predictions import write_predictions
+
+        write_predictions(task, output, kind or kind_of(output, "scores"), tag)
 
 
-def ranking_columns(items: Items, scores: np.ndarray) -> dict[str, Any]:
-    """The columns of a table of predictions: query, id, score and rank within the query."""
-    columns: dict[str, Any] = {} if items.qid is None else {"query": items.qid}
-    columns["id"] = items.names if items.named else np.arange(1, len(items) + 1)
-    if scores.ndim > 1:
-        return columns | {f"score {j + 1}": one for j, one in enumerate(scores.T)}
-    rank = np.empty(len(scores), dtype=np.int64)
-    for members in items.queries:
-        rank[members[np.argsort(-scores[members], kind="stable")]] = np.arange(1, len(members) + 1)
-    return columns | {"score": scores, "rank": rank}
+def _predict_folder(
+    task: ModelAndData,
+    output: str,
+    kind: str,
+    tag: str,
+    *,
+    workers: int | None,
+    scheduler: str | None,
+    resume: bool,
+) -> None:
+    from rankwise.cli.folder_prediction import Folder, predict_folder
 
-
-def score_lines(scores: np.ndarray) -> str:
-    """One line per item with every digit of its score, or of its scores if there are several."""
-    rows = scores.reshape(len(scores), -1).tolist()
-    return "".join(" ".join(repr(value) for value in row) + "\n" for row in rows)
+    if output == "-":
+        raise Mistake(f"{task.data_path} is a folder: name a folder for the predictions with -o.")
+    if Path(output).exists() and not Path(output).is_dir():
+        raise Mistake(f"{output} is a file, but the predictions of a folder need a folder.")
+    if scheduler is not None and workers is not None:
+        raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
+    where: Any = workers if scheduler is None else scheduler
+    predict_folder(Folder(task, Path(output), kind, tag), where, resume)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import glob
-import os
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +15,9 @@ from sklearn.utils import Bunch
 from rankwise.dask.cluster import Cluster, joined
 from rankwise.exceptions import ReadError
 from rankwise.io import letor
+from rankwise.io.folders import files_of
 from rankwise.numerics.threads import single_thread
+from rankwise.supervision.censored import Censored
 
 TABLES = {".parquet": dd.read_parquet, ".csv": dd.read_csv}
 
@@ -80,7 +80,16 @@ def read_letor(path, n_features=None, *, zero_based="auto", dense="auto") -> Bun
     return Bunch(**{"qid": None, **{k: _array(parts, k, sizes, v) for k, v in kinds.items()}})
 
 
-def read_table(path, target: str, query: str | None = None, *, features=None, drop=()) -> Bunch:
+def read_table(
+    path,
+    target: str | None = None,
+    query: str | None = None,
+    *,
+    time: str | None = None,
+    event: str | None = None,
+    features=None,
+    drop=(),
+) -> Bunch:
     r"""Read a directory (or pattern, or list) of Parquet or CSV files lazily with Dask.
 
     Dask may cut Parquet into row groups and CSV into blocks, so that queries are split:
@@ -90,8 +99,11 @@ def read_table(path, target: str, query: str | None = None, *, features=None, dr
     ----------
     path
         As in `read_letor`.
-    target, query : str
+    target, query : str, optional
         The columns of scores and of labels of queries.
+    time, event : str, optional
+        In place of target: the columns of times, and of whether the event was observed (true or
+        1); y is then a list of Censored partitions.
     features : list of str, optional
         Columns of X, which must hold numbers; by default all others but those in `drop`.
     drop : list of str
@@ -113,49 +125,38 @@ def read_table(path, target: str, query: str | None = None, *, features=None, dr
     ...     data.X.compute().shape, data.y.compute().tolist()
     ((2, 1), [3, 4])
     """
+    if (target is None) == (time is None) or (time is None) != (event is None):
+        raise ValueError("give target=, or time= and event=.")
     files = files_of(path)
     kinds = {Path(file).suffix.lower() for file in files}
     if len(kinds) > 1 or not kinds <= set(TABLES):
         seen = ", ".join(sorted(kinds))
         raise ReadError(f"expected .parquet or .csv files, of one kind; found {seen}.", str(path))
     frame = TABLES[kinds.pop()](files)
-    for name, column in (("target", target), ("query", query)):
+    named = {"target": target, "query": query, "time": time, "event": event}
+    for name, column in named.items():
         if column is not None and column not in frame.columns:
             names = ", ".join(map(str, frame.columns[:10]))
             raise ValueError(f"{name}={column!r} is no column; there are {names}.")
     for column in [*(features or ()), *drop]:
         if column not in frame.columns:
             raise ValueError(f"{column!r} in features or drop is no column.")
-    taken = {target, query, *drop}
+    taken = {*named.values(), *drop}
     X = frame[[c for c in frame.columns if c not in taken] if features is None else list(features)]
     if not len(X.columns):
         raise ReadError("no column is left that could be a feature.", str(path))
     for column, kind in X.dtypes.items():
         if getattr(kind, "kind", "O") not in "iufb":
             raise ValueError(f"column {column!r} holds {kind}, not numbers: encode or drop it.")
-    return Bunch(X=X, y=frame[target], qid=None if query is None else frame[query])
+    y: Any = None if target is None else frame[target]
+    if time is not None:
+        parts = frame[[time, event]].to_delayed(optimize_graph=False)
+        y = [delayed(_outcomes, pure=False)(part, time, event) for part in parts]
+    return Bunch(X=X, y=y, qid=None if query is None else frame[query])
 
 
-def files_of(path: Any, leave_out: str = "") -> list[str]:
-    """The files that are not empty, in a fixed order; ReadError if there is none."""
-    if isinstance(path, list | tuple):
-        files = [os.fspath(file) for file in path]
-    elif os.path.isdir(path):
-        files = sorted(str(file) for file in Path(path).rglob("*") if file.is_file())
-        files = [file for file in files if not _is_hidden(Path(file), Path(path))]
-    else:
-        files = sorted(glob.glob(os.fspath(path)))
-    if leave_out:
-        files = [file for file in files if not file.endswith(leave_out)]
-    files = [file for file in files if not os.path.exists(file) or os.path.getsize(file)]
-    if not files:
-        raise ReadError("no file with anything in it.", str(path))
-    return files
-
-
-def _is_hidden(file: Path, root: Path) -> bool:
-    """.crc files, _SUCCESS markers and the like."""
-    return any(part.startswith((".", "_")) for part in file.relative_to(root).parts)
+def _outcomes(part: Any, time: str, event: str) -> Censored:
+    return Censored(part[event].to_numpy(), part[time].to_numpy())
 
 
 def _scan(file: str, number: int) -> list[dict[str, Any]]:

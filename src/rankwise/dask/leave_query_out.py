@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import Any
 
 import dask.array as da
 import numpy as np
@@ -13,12 +14,14 @@ from rankwise.dask.cluster import added, joined
 from rankwise.dask.normal_equations import Plan, Spectra, Sums, equations
 from rankwise.dask.partitioned_problem import PartitionedProblem
 from rankwise.dask.partitions import Block, Items, check_block
+from rankwise.dask.recomputed_bases import Refits, refits_without_basis
 from rankwise.exceptions import TooLarge, UndefinedMetric
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
 from rankwise.holdout.small_holdouts import LEVERAGE
 from rankwise.losses.pair_losses import PairLoss
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.scoring import unit_values
+from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import single_thread
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.space import Features, ItemMatrix
@@ -80,6 +83,8 @@ class QueryHoldouts:
     spectra: Spectra
     first_rows: np.ndarray
     alphas: np.ndarray
+    refits: Refits
+    """Queries with basis items that no update removes."""
 
     def predictions(self, items: Items, number: int, rest: Rest | None) -> np.ndarray:
         """(a, m, k) each item of partition `number` predicted without its query."""
@@ -87,20 +92,39 @@ class QueryHoldouts:
         rows = self.first_rows[number] + items.rows
         removal = None if plan.map is None else plan.map.removal().seen_from(rows)
         matrix = Features(plan.features(items.X), removal)
-        queries = list(supervision.queries)
         out = np.empty((len(self.alphas), items.n_items, supervision.n_outputs))
-        for g, (columns, spectrum) in enumerate(self.spectra):
+        queries = []
+        for label, members in zip(supervision.queries.labels, supervision.queries):
+            if label in self.refits:
+                out[:, members] = self.refitted(items.X[members], label)
+            else:
+                queries.append(members)
+        for g, (columns, spectrum) in enumerate(self.spectra if queries else []):
             own = supervision.select_outputs(columns)
             others = None if rest is None else rest[g]
             holdouts = PartitionHoldouts(matrix, own, plan.loss, spectrum, others)
-            out[:, :, columns] = holdouts.leave_groups_out(queries, self.alphas)
+            found = holdouts.leave_groups_out(queries, self.alphas)
+            for members in queries:
+                out[np.ix_(np.arange(len(out)), members, columns)] = found[:, members]
         return out
+
+    def refitted(self, X: Matrix, label: Any) -> np.ndarray:
+        """(a, m, k) scores of items by the models without one of the queries in `refits`."""
+        map = self.plan.map
+        assert map is not None
+        K = map.kernel.between(X, map.basis_index, map.X_basis)
+        return np.tensordot(K, self.refits[label], 1).swapaxes(0, 1)
 
 
 class LeaveQueryOut:
     """Predictions for held-out queries, and their scores."""
 
     def __init__(self, problem: PartitionedProblem):
+        if problem.compared is not None:
+            raise ValueError(
+                "leave_query_out on partitions is for scores y: fit rankwise.RankRLS on a part "
+                "that one machine holds to choose alpha for preferences."
+            )
         if problem.spectra is None:
             raise ValueError(
                 'leave_query_out needs the sums that solver="cg" avoids: use solver="spectral".'
@@ -115,11 +139,12 @@ class LeaveQueryOut:
     def predictions(self, alpha: float) -> da.Array:
         """A lazy array with the partitions of the problem."""
         layout = self._problem.layout
-        holdouts = QueryHoldouts(*self._shared, np.array([alpha]))
+        refits = refits_without_basis(self._problem, np.array([alpha]))
+        holdouts = QueryHoldouts(*self._shared, np.array([alpha]), refits)
         largest = max(spectrum.eigenvalues.max(initial=0.0) for _, spectrum in self._spectra)
         is_safe = alpha >= 2 * LEVERAGE * largest  # no leverage can exceed λ₁/(λ₁ + alpha)
         rests = self._rests([] if is_safe else self._sums(holdouts, None)[0])
-        given = (holdouts, self._without_spread(alpha), layout.single)
+        given = (holdouts, self._without_spread(alpha, refits), layout.single)
         shared = delayed(given, pure=False, traverse=False)
         task, outputs = (
             delayed(_predictions, pure=False),
@@ -143,7 +168,8 @@ class LeaveQueryOut:
                 "a partition does not know the best grade of all: give it, as in "
                 'rankwise.metrics.scorer("err", highest=4).'
             )
-        holdouts = QueryHoldouts(*self._shared, alphas)
+        refits = refits_without_basis(self._problem, alphas)
+        holdouts = QueryHoldouts(*self._shared, alphas, refits)
         flagged, sums = self._sums(holdouts, scoring)
         if flagged:
             sums = added([sums, self._sums(holdouts, scoring, self._rests(flagged))[1]])
@@ -184,10 +210,15 @@ class LeaveQueryOut:
             rests[number] = [[G, moments[:, columns]] for G, columns in zip(grams, groups)]
         return rests
 
-    def _without_spread(self, alpha: float) -> list[np.ndarray]:
-        """For each spread query, the (n, k) weights of the model without it."""
-        problem, weights = self._problem, []
-        for query in range(len(problem.spread_sums)):
+    def _without_spread(self, alpha: float, refits: Refits) -> list[np.ndarray | None]:
+        """For each spread query, the (n, k) weights of the model without it; None if it is among
+        `refits`."""
+        problem = self._problem
+        weights: list[np.ndarray | None] = []
+        for query, label in zip(range(len(problem.spread_sums)), problem.plan.spread):
+            if label in refits:
+                weights.append(None)
+                continue
             others = [sums for i, sums in enumerate(problem.spread_sums) if i != query]
             sums = added([problem.whole_sums, *others])
             constraints = self._constraints_without(query)
@@ -227,8 +258,10 @@ def _predictions(block: Block, number: int, shared: tuple, rest: Rest | None) ->
     out = np.empty((items.n_items, items.supervision.n_outputs))
     with single_thread():
         whole, parts = holdouts.plan.split(block, items)
-        for W, part in zip(without_spread, parts):
-            if part is not None:
+        for label, W, part in zip(holdouts.plan.spread, without_spread, parts):
+            if part is not None and W is None:
+                out[part.rows] = holdouts.refitted(part.X, label)[0]
+            elif part is not None:
                 out[part.rows] = holdouts.plan.features(part.X) @ W
         if whole is not None:
             out[whole.rows] = holdouts.predictions(whole, number, rest)[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,15 +13,19 @@ from scipy import sparse
 from rankwise.dask.partition_layout import Facts
 from rankwise.dask.partitions import Block, Items, check_block
 from rankwise.dask.spread_queries import SpreadQuery, Tally
+from rankwise.dask.spread_strata import StratumTally
 from rankwise.holdout.quadratic_problem import DECOMPOSABLE
 from rankwise.losses.pair_losses import PairLoss
 from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.cholesky import NormalEquations
 from rankwise.solvers.spectral import PrimalSpectrum
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.censored import CensoredItems
 
 Sums = list[np.ndarray]
 """XᵀLX for each group of outputs that share it (`loss.equation_groups`), and last Xᵀb."""
+Systems = list[tuple[np.ndarray, NormalEquations]]
+"""Groups of outputs, each with its normal equations."""
 Spectra = list[tuple[np.ndarray, PrimalSpectrum]]
 """Groups of outputs, each with the decomposition of its sums."""
 
@@ -34,6 +40,9 @@ class Plan:
     """The labels of the queries that lie in several partitions; [None] if there is no qid."""
     sums_wide: bool = True
     """Whether sparse blocks with many features are summed; if not, they report facts only."""
+    left_out: Any = None
+    """The label of a query whose items do not count, if `leaves_out`."""
+    leaves_out: bool = False
 
     def features(self, X: Matrix) -> Matrix:
         return X if self.map is None else self.map.embed(X)
@@ -46,13 +55,15 @@ class Plan:
 
         None takes the place of items that are not there.
         """
-        if items is None or not self.spread:
+        if items is None or not (self.spread or self.leaves_out):
             return items, [None] * len(self.spread)
         if block.qid is None:
             return None, [items]
         queries = items.supervision.queries
         codes = {label: code for code, label in enumerate(queries.labels)}
         is_whole = np.ones(items.n_items, dtype=bool)
+        if self.leaves_out and self.left_out in codes:
+            is_whole[queries.members(codes[self.left_out])] = False
         parts: list[Items | None] = []
         for label in self.spread:
             rows = np.sort(queries.members(codes[label])) if label in codes else None
@@ -61,40 +72,50 @@ class Plan:
             parts.append(None if rows is None else items.take(rows))
         return items.take(np.flatnonzero(is_whole)) if is_whole.any() else None, parts
 
-    def decompose(self, sums: Sums) -> Spectra:
-        """O(n³) for each group of outputs."""
+    def part_of(self, query: int) -> Callable[[Block, Items | None], Items | None]:
+        """A function that gives the items of one spread query in a block."""
+        return partial(_part_of, self, query)
+
+    def systems(self, sums: Sums) -> Systems:
+        """The normal equations of each group of outputs, not yet solved."""
         *grams, moments = sums
         groups = self.loss.equation_groups(moments.shape[1])
-        return [(c, PrimalSpectrum.of_sums(G, moments[:, c])) for c, G in zip(groups, grams)]
+        return [(c, NormalEquations(G, moments[:, c])) for c, G in zip(groups, grams)]
+
+    def decompose(self, sums: Sums) -> Spectra:
+        """O(n³) for each group of outputs."""
+        return [(columns, system.spectrum) for columns, system in self.systems(sums)]
 
 
-def tally(block: Block, number: int, plan: Plan) -> tuple[list[Facts], list[Tally | None]]:
+def _part_of(plan: Plan, query: int, block: Block, items: Items | None) -> Items | None:
+    return plan.split(block, items)[1][query]
+
+
+def tally(block: Block, number: int, plan: Plan) -> tuple[list[Facts], list]:
     """The facts of a partition, and a tally of the items of each spread query."""
     items = check_block(block, number)
     _, parts = plan.split(block, items)
-    for part in parts:
-        if part is not None and isinstance(part.supervision, CensoredItems):
-            raise ValueError(
-                "censored outcomes of one stratum must lie in one partition, because their pairs "
-                "follow the order of the times: give strata as qid and use partition_by_query, or "
-                "bring all items into one partition, for example with rechunk(-1)."
-            )
-    keeps_ties = plan.loss.outputs_always_share
-    tallies = [
-        None if part is None else Tally.of(plan.features(part.X), part.scores, keeps_ties)
-        for part in parts
-    ]
+    tallies = [None if part is None else _tally_of(plan, part) for part in parts]
     return [Facts.of(block, items, number)], tallies
 
 
-def equations(block: Block, number: int, plan: Plan, spread: Sequence[SpreadQuery] = ()) -> tuple:
+def _tally_of(plan: Plan, part: Items) -> Tally | StratumTally:
+    features = plan.features(part.X)
+    if isinstance(part.supervision, CensoredItems):
+        return StratumTally.of(features, part.supervision)
+    return Tally.of(features, part.scores, plan.loss.outputs_always_share)
+
+
+def equations(
+    block: Block, number: int, plan: Plan, spread: Sequence[SpreadQuery | None] = ()
+) -> tuple:
     """The facts of a partition; the sums of its whole queries, and [which outputs have a
-    preference in them]; the sums of its items of each spread query."""
+    preference in them]; the sums of its items of each spread query (None for a stratum)."""
     items = check_block(block, number)
     facts = [Facts.of(block, items, number)]
     whole, parts = plan.split(block, items)
     spread_sums = [
-        None if part is None else query.sums(plan.features(part.X), part.scores)
+        None if part is None or query is None else query.sums(plan.features(part.X), part.scores)
         for query, part in zip(spread, parts)
     ]
     if whole is None:

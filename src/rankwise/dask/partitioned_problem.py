@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 from dask.delayed import Delayed
 from scipy import sparse
 
 from rankwise.dask.cluster import Cluster, added, joined
-from rankwise.dask.normal_equations import Plan, Spectra, Sums, equations, product, tally
+from rankwise.dask.compared_partitions import ComparedPartitions
+from rankwise.dask.normal_equations import (
+    Plan,
+    Spectra,
+    Sums,
+    Systems,
+    equations,
+    product,
+    tally,
+)
 from rankwise.dask.partition_layout import Layout, refuse_split, split_queries
 from rankwise.dask.partitioned_ranker import gather_reduced_space
 from rankwise.dask.spread_queries import SpreadQuery, added_by_query, tallied
+from rankwise.dask.spread_strata import StratumTally, stratum_sums
 from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.protocol import Alphas
 from rankwise.holdout.quadratic_problem import DECOMPOSABLE
@@ -32,24 +43,47 @@ SPREAD = (
 )
 
 
+class SpreadPass(NamedTuple):
+    """Sums of whole queries, and for each spread query its sums and whether it has a pair."""
+
+    layout: Layout
+    whole_sums: Sums | None
+    whole_prefers: list[np.ndarray]
+    found: list[tuple[Sums, np.ndarray]]
+
+
 class PartitionedProblem:
     """The sums of one training set, and what is needed to pass over its data again.
 
     The sums take one pass over the data. Spread queries need one pass more, and a reduced set two:
-    for the sizes of the partitions and for the rows of its basis. One eigendecomposition of the
-    sums, O(n³), then gives every alpha.
+    for the sizes of the partitions and for the rows of its basis. Then one alpha takes a Cholesky
+    factorisation on the client, O(n³/3); one eigendecomposition, O(n³), gives a path and hold-outs.
     """
 
     layout: Layout
-    spectra: Spectra | None = None
-    """None if conjugate gradients solve the problem."""
+    systems: Systems | None = None
+    """The normal equations; None if conjugate gradients solve the problem."""
     whole_sums: Sums | None = None
 
-    def __init__(self, model: RankRLS, blocks: list[Delayed], has_queries: bool, spread: list):
-        """`model` gives the parameters; `spread` lists labels of queries in several partitions."""
+    scale = 1.0
+    """The weight of all statements, if they form one query."""
+
+    def __init__(
+        self,
+        model: RankRLS,
+        blocks: list[Delayed],
+        has_queries: bool,
+        spread: list,
+        compared: ComparedPartitions | None = None,
+    ):
+        """`model` gives the parameters; `spread` lists labels of queries in several partitions.
+
+        With `compared`, the blocks hold the rows, and its statements take the place of scores.
+        """
         if spread and not has_queries:
             raise ValueError("spread names queries: give qid.")
         self.cluster, self.blocks, self.has_queries = Cluster(), blocks, has_queries
+        self.compared = compared
         self.kernel = Kernel.of(model)
         self.space: ReducedSpace | None = None
         self._solver = model.solver
@@ -66,6 +100,9 @@ class PartitionedProblem:
             self.layout = Layout.of(blocks, self.cluster)
             self.space = gather_reduced_space(model, self.cluster, blocks, self.layout)
             self.plan.map = self.space.map
+        if compared is not None:
+            self._sum_statements(compared)
+            return
         if not has_queries and len(blocks) > 1:
             self.plan.spread = [None]
         if self.plan.spread and model.solver == "cg":
@@ -77,13 +114,18 @@ class PartitionedProblem:
         if self.plan.spread:
             self._sum_spread_queries()
 
+    @classmethod
+    def of_statements(cls, model: RankRLS, compared: ComparedPartitions) -> PartitionedProblem:
+        """The problem of explicit preferences."""
+        return cls(model, compared.items, compared.has_queries, [], compared)
+
     @property
     def representation(self) -> Representation:
         return Representation(self.kernel) if self.space is None else self.space.representation
 
     def _sum_whole_queries(self) -> None:
         """The sums of all partitions. If they hold a single query, only names it in plan.spread."""
-        facts, sums, prefers, _ = self._pass_over_data()
+        facts, sums, prefers, _ = self._pass_over_data(self.plan)
         layout = self.layout = Layout(facts)
         split = split_queries(layout, self.blocks, self.cluster)
         if len(split) == layout.n_queries == 1:
@@ -91,54 +133,100 @@ class PartitionedProblem:
             return
         refuse_split(split, SPREAD)
         refuse_no_preference(prefers[0], layout.n_items, layout.n_queries)
+        self._sum_unless_large(sums)
+
+    def _sum_statements(self, compared: ComparedPartitions) -> None:
+        """The sums of all statements: the blocks are those of statements from now on."""
+        self.layout, self.blocks = compared.layout, compared.statements
+        self.scale = compared.scale(self.plan.loss)
+        self.plan.loss = compared.local_loss(self.plan.loss)
+        _, sums, prefers, _ = self._pass_over_data(self.plan)
+        if not prefers[0].any():
+            raise ValueError("preferences hold no single preference with a positive weight.")
+        self._sum_unless_large(sums)
+
+    def _sum_unless_large(self, sums: Sums) -> None:
+        """Sum the normal equations, unless conjugate gradients are asked for or much cheaper."""
+        layout = self.layout
         is_large = layout.is_sparse and min(layout.n_items, layout.n_features) > DECOMPOSABLE
         if self._solver == "cg" or (self._solver == "auto" and self._is_plain and is_large):
             return
         if self.plan.skips(layout.n_features, layout.is_sparse):
             self.plan.sums_wide = True
-            sums = self._pass_over_data()[1]
-        self._decompose(sums)
+            sums = self._pass_over_data(self.plan)[1]
+        self._set_sums([self.scale * each for each in sums])
 
-    def _pass_over_data(self, spread: Sequence[SpreadQuery] = ()) -> tuple:
+    def _pass_over_data(self, plan: Plan, spread: Sequence[SpreadQuery | None] = ()) -> tuple:
         merges = (joined, added, added, added_by_query)
-        return self.cluster.reduce(self.blocks, equations, merges, self.plan, spread)
+        return self.cluster.reduce(self.blocks, equations, merges, plan, spread)
 
     def _sum_spread_queries(self) -> None:
-        loss = self.plan.loss
-        if not isinstance(loss, TieFreeLoss):
+        if not isinstance(self.plan.loss, TieFreeLoss):
             raise ValueError(
-                f"{loss.name} needs all pairs of a query in one partition: bring each query into "
-                "one partition with partition_by_query, or use the magnitude or unit loss."
+                f"{self.plan.loss.name} needs all pairs of a query in one partition: bring each "
+                "query into one partition with partition_by_query, or use the magnitude or unit "
+                "loss."
             )
         self.plan.sums_wide = True
-        facts, tallies = self.cluster.reduce(self.blocks, tally, (joined, tallied), self.plan)
-        for label, one_tally in zip(self.plan.spread, tallies):
-            if one_tally is None:
-                raise ValueError(f"spread names {label!r}, which is no label in qid.")
-        is_sparse = Layout(facts).is_sparse and self.plan.map is None
-        queries = [SpreadQuery(one_tally, loss, is_sparse) for one_tally in tallies]
-        facts, self.whole_sums, whole_prefers, parts = self._pass_over_data(queries)
-        layout = self.layout = Layout(facts)
+        spread = self.spread_pass(self.plan)
+        layout, self.whole_sums = spread.layout, spread.whole_sums
+        self.layout = layout
         split = split_queries(layout, self.blocks, self.cluster)
         refuse_split({k: v for k, v in split.items() if k not in self.plan.spread}, SPREAD)
-        prefers = np.any([query.prefers for query in queries] + (whole_prefers or []), axis=0)
+        prefers = np.any([each for _, each in spread.found] + spread.whole_prefers, axis=0)
         refuse_no_preference(prefers, layout.n_items, layout.n_queries)
-        self.spread_sums = [query.finish(sums) for query, sums in zip(queries, parts)]
-        self._decompose(added([self.whole_sums, *self.spread_sums]))
+        self.spread_sums = [sums for sums, _ in spread.found]
+        self._set_sums(added([self.whole_sums, *self.spread_sums]))
 
-    def _decompose(self, sums: Sums) -> None:
+    def spread_pass(self, plan: Plan) -> SpreadPass:
+        """The sums of whole and of spread queries, in two passes over the data."""
+        loss = plan.loss
+        assert isinstance(loss, TieFreeLoss)
+        facts, tallies = self.cluster.reduce(self.blocks, tally, (joined, tallied), plan)
+        for label, one_tally in zip(plan.spread, tallies):
+            if one_tally is None:
+                raise ValueError(f"spread names {label!r}, which is no label in qid.")
+        is_sparse = Layout(facts).is_sparse and plan.map is None
+        queries = [
+            None if isinstance(each, StratumTally) else SpreadQuery(each, loss, is_sparse)
+            for each in tallies
+        ]
+        facts, whole_sums, whole_prefers, parts = self._pass_over_data(plan, queries)
+        found = [
+            self._stratum(plan, i, tallies[i])
+            if query is None
+            else (query.finish(sums), query.prefers)
+            for i, (query, sums) in enumerate(zip(queries, parts))
+        ]
+        return SpreadPass(Layout(facts), whole_sums, whole_prefers or [], found)
+
+    def _stratum(self, plan: Plan, query: int, tally: StratumTally) -> tuple[Sums, np.ndarray]:
+        """The sums of a spread stratum of censored outcomes, and whether it has a pair."""
+        assert isinstance(plan.loss, TieFreeLoss)
+        data = (self.cluster, self.blocks, plan.part_of(query), plan.features)
+        sums, prefers = stratum_sums(*data, plan.loss, tally)
+        return sums, np.array([prefers])
+
+    def _set_sums(self, sums: Sums) -> None:
         n = len(sums[-1])
         refuse_too_large(n, n, "the matrix XᵀX", 'use solver="cg"')
-        self.spectra = self.plan.decompose(sums)
+        self.systems = self.plan.systems(sums)
+
+    @cached_property
+    def spectra(self) -> Spectra | None:
+        """The decompositions, when hold-outs first need them; None if there are no sums."""
+        if self.systems is None:
+            return None
+        return [(columns, system.spectrum) for columns, system in self.systems]
 
     def path(self, alphas: Alphas) -> np.ndarray:
         """(a, d, k) coefficients of the model for every alpha."""
-        if self.spectra is None:
+        if self.systems is None:
             return self._cg_path(alphas)
-        n = len(self.spectra[0][1].V)
+        n = len(self.systems[0][1].gram[0])
         solutions = np.empty((len(alphas), n, self.layout.n_outputs))
-        for columns, spectrum in self.spectra:
-            solutions[:, :, columns] = spectrum.path(alphas)
+        for columns, system in self.systems:
+            solutions[:, :, columns] = system.path(alphas)
         if self.space is None:
             return solutions
         return np.stack([self.space.to_model(solution) for solution in solutions])
@@ -171,4 +259,4 @@ class _RemoteQuadratic:
     def apply(self, w: np.ndarray | None) -> np.ndarray:
         problem = self._problem
         shared = (problem.plan, self._columns, w)
-        return problem.cluster.reduce(problem.blocks, product, added, *shared)[0]
+        return problem.scale * problem.cluster.reduce(problem.blocks, product, added, *shared)[0]

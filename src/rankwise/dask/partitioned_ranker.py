@@ -56,18 +56,12 @@ class PartitionedRanker(Ranker):
         vars(local).update(fitted)
         return local
 
-    def _refuse_on_partitions(self, preferences: Any) -> None:
+    def _refuse_on_partitions(self) -> None:
         """Refuse what would need all items in one place."""
-        name = type(self).__name__
         if not Kernel.of(self).is_linear and self.basis is None:
             raise ValueError(
                 f"kernel={self.kernel!r} without basis= needs the kernel matrix of all items, "
                 "which no partition holds: choose a reduced set, for example basis=500."
-            )
-        if preferences is not None:
-            raise ValueError(
-                f"preferences name rows across partitions: rankwise.dask.{name} learns from "
-                f"scores y. rankwise.{name} takes preferences."
             )
 
     def _set_layout(self, layout: Layout, qid: Any) -> None:

@@ -19,8 +19,9 @@ from sklearn.utils.validation import check_array
 
 from rankwise.numerics.arrays import Matrix
 from rankwise.supervision.censored import CensoredItems, read_censored
+from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.supervision import ScoredItems
+from rankwise.supervision.supervision import ComparedItems, ScoredItems
 from rankwise.validation import (
     check_scores,
     check_weights,
@@ -42,6 +43,8 @@ class Block:
     y: Any = None
     qid: Any = None
     weight: Any = None
+    preferences: Preferences | None = None
+    """In place of y: what is said about the items, which are numbered within the block."""
 
     @property
     def n_items(self) -> int:
@@ -56,7 +59,7 @@ class Items:
     """The same rows, checked, or some of them."""
 
     X: Matrix
-    supervision: ScoredItems | CensoredItems
+    supervision: ScoredItems | CensoredItems | ComparedItems
     single: bool
     """Whether y has no axis of outputs."""
     rows: np.ndarray
@@ -223,6 +226,10 @@ def check_block(block: Block, number: int, dtype: Any = np.float64) -> Items | N
             weight = check_weights(block.weight, m)
             refuse_extreme_weights(weight)
         queries, outcome = Queries.from_labels(block.qid, m), read_censored(block.y)
+        if block.preferences is not None:
+            compared = ComparedItems(block.preferences, queries, weight)
+            compared.refuse_crossing()
+            return Items(X, compared, True, np.arange(m))
         if outcome is not None:
             if len(outcome) != m:
                 raise ValueError(f"X and y must have as many rows: X has {m}, y {len(outcome)}.")

@@ -8,6 +8,7 @@ import dask.array as da
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.dask.compared_partitions import ComparedPartitions
 from rankwise.dask.leave_query_out import LeaveQueryOut
 from rankwise.dask.partitioned_problem import PartitionedProblem
 from rankwise.dask.partitioned_ranker import PartitionedRanker
@@ -21,16 +22,16 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
 
     The objective, the arguments and the answers are the same. Every partition sends its sums of the
     normal equations, XᵀLX and Xᵀb: O(n²) numbers, for each output if ties are left out. The sums
-    are added in a fixed order, and one eigendecomposition on the client gives every alpha. The data
-    are read once, one partition at a time, and not kept: `persist` them yourself to make later
-    passes faster.
+    are added in a fixed order. The client factorises them, O(n³/3), and decomposes them when a path
+    or a hold-out is asked for. The data are read once, one partition at a time, and not kept:
+    `persist` them yourself to make later passes faster.
 
     A query must lie within one partition, and the fit checks that (`partition_by_query` arranges
     it). Without qid, with a single query, or for the queries that `spread` names, sums over all
     partitions replace the sums by query. They are exact too, and take two passes. Kernels need
     basis=, whose rows are sent to every worker; that takes two passes more. y may hold censored
-    outcomes, as a structured Dask array or a list of Censored partitions; each stratum must then
-    lie within one partition.
+    outcomes, as a structured Dask array or a list of Censored partitions; the rows of a stratum
+    that is spread are sent to other workers once, sorted by ranges of times.
 
     The attributes are those of rankwise.RankRLS. Rows are numbered through the partitions, so that
     `basis` and `random_state` choose the items that they would choose locally.
@@ -60,11 +61,24 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
 
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None, spread=None):
         """Learn from scores y, which are cut into partitions as X is. `spread` lists the labels of
-        queries that may lie in several partitions."""
+        queries that may lie in several partitions.
+
+        `preferences` (a rankwise.Preferences) in place of y name rows of X, numbered through its
+        partitions. The rows that a statement names are brought together, and no others move.
+        """
         self._checked_pieces()
-        self._refuse_on_partitions(preferences)
-        blocks = as_blocks(X, y, qid, sample_weight)
-        problem = PartitionedProblem(self, blocks, qid is not None, list(spread or []))
+        self._refuse_on_partitions()
+        spread = list(spread or [])
+        if preferences is None:
+            problem = PartitionedProblem(
+                self, as_blocks(X, y, qid, sample_weight), qid is not None, spread
+            )
+        else:
+            if spread:
+                raise ValueError("spread is for scores: preferences need no whole query.")
+            blocks = as_blocks(X, None, qid, sample_weight)
+            compared = ComparedPartitions(blocks, qid is not None, preferences, y)
+            problem = PartitionedProblem.of_statements(self, compared)
         self._set_layout(problem.layout, qid)
         self._single_output = problem.layout.single
         self._problem = problem

@@ -11,11 +11,13 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.dask.cluster import Cluster, added, joined
+from rankwise.dask.compared_partitions import ComparedPartitions
 from rankwise.dask.partition_layout import Facts, Layout, refuse_split, split_queries
 from rankwise.dask.partitioned_ranker import PartitionedRanker, gather_reduced_space
 from rankwise.dask.partitions import Block, as_blocks, check_block
 from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
 from rankwise.losses.losses_by_name import hinge_risks, is_smooth
+from rankwise.losses.query_weights import PAIRS
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
 from rankwise.numerics.products import Products
 from rankwise.spaces.kernels import Kernel
@@ -68,30 +70,37 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
     _local_class = LocalRankSVM
 
     def fit(self, X, y=None, *, qid=None, sample_weight=None, preferences=None):
-        """Learn from scores y, which are cut into partitions as X is, as is sample_weight. Ctrl-C
-        ends the fit with the best model so far."""
+        """Learn from scores y, which are cut into partitions as X is, as is sample_weight; or from
+        `preferences`, which name rows of X, numbered through its partitions. The rows that a
+        statement names are brought together. Ctrl-C ends the fit with the best model so far."""
         self._check_parameters()
         alpha = check_positive("alpha", self.alpha)
-        self._refuse_on_partitions(preferences)
-        blocks, cluster = as_blocks(X, y, qid, sample_weight), Cluster()
+        self._refuse_on_partitions()
+        blocks, cluster = (
+            as_blocks(X, y if preferences is None else None, qid, sample_weight),
+            Cluster(),
+        )
+        told, query_weight, compared = blocks, self.query_weight, None
+        if preferences is not None:
+            compared = ComparedPartitions(blocks, qid is not None, preferences, y)
+            blocks, told = compared.items, compared.statements
+            # Without qid all statements are of one query: their mean weighs each of them alike.
+            query_weight = self.query_weight if compared.has_queries else PAIRS.name
         reduced: ReducedSpace | None = None
         if self.basis is not None:
             layout = Layout.of(blocks, cluster)
             reduced = gather_reduced_space(self, cluster, blocks, layout)
         types = self.precisions(Kernel.of(self))
         inputs = (None, types) if reduced is None else (reduced.map, np.float64)
-        risks_of = partial(hinge_risks, self.loss, query_weight=self.query_weight)
-        parts = cluster.persist(blocks, Prepared.of, risks_of, *inputs)
+        risks_of = partial(hinge_risks, self.loss, query_weight=query_weight)
+        parts = cluster.persist(told, Prepared.of, risks_of, *inputs)
         facts, weights, widths = cluster.reduce(parts, Prepared.report, (joined, added, joined))
-        layout = Layout(facts)
-        if qid is None and layout.n_filled > 1:
-            raise ValueError(
-                f"without qid all items are one query, which spans {layout.n_filled} partitions. "
-                f"{TOO_LARGE}"
-            )
-        way_out = ". If it fits none: " + TOO_LARGE.removesuffix(".")
-        refuse_split(split_queries(layout, blocks, cluster), way_out)
-        refuse_no_preference(weights[0] > 0, layout.n_items, layout.n_queries)
+        layout = Layout(facts) if compared is None else compared.layout
+        if compared is None:
+            _refuse_spread(layout, blocks, cluster, qid)
+            refuse_no_preference(weights[0] > 0, layout.n_items, layout.n_queries)
+        elif not weights[0] > 0:
+            raise ValueError("preferences hold no single preference with a positive weight.")
         self._set_layout(layout, qid)
         n, kind = max(widths), SmoothRemoteRisk if is_smooth(self.loss) else RemoteRisk
         risks = [kind(cluster, parts, j, n, float(weight)) for j, weight in enumerate(weights[0])]
@@ -105,6 +114,17 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
         self._last = np.array([found.w for found in solutions]) if self.warm_start else None
         self._set_solutions(space, solutions, layout.single)
         return self
+
+
+def _refuse_spread(layout: Layout, blocks: list, cluster: Cluster, qid: Any) -> None:
+    """Refuse queries whose pairs do not lie within partitions."""
+    if qid is None and layout.n_filled > 1:
+        raise ValueError(
+            f"without qid all items are one query, which spans {layout.n_filled} partitions. "
+            f"{TOO_LARGE}"
+        )
+    way_out = ". If it fits none: " + TOO_LARGE.removesuffix(".")
+    refuse_split(split_queries(layout, blocks, cluster), way_out)
 
 
 class RemoteRisk(Risk):

@@ -21,6 +21,7 @@ import numpy as np
 from scipy import sparse
 
 from rankwise.dask.cluster import added
+from rankwise.dask.spread_strata import StratumTally
 from rankwise.exceptions import TooLarge
 from rankwise.losses.pair_losses import TieFreeLoss
 from rankwise.losses.query_weights import inverse_or_zero, kept_pair_total
@@ -69,26 +70,30 @@ class Tally:
         levels = [] if keeps_ties else [Levels.of(y, v, ones) for y in Y.T]
         return cls(v.sum(), v @ v, np.asarray(phi.T @ v), Y.T @ v, low, high, levels)
 
+    @classmethod
+    def total(cls, tallies: list[Tally]) -> Tally:
+        sums = {
+            name: np.sum([getattr(each, name) for each in tallies], axis=0)
+            for name in ("weight", "squares", "x", "y")
+        }
+        low = np.min([each.low for each in tallies], axis=0)
+        high = np.max([each.high for each in tallies], axis=0)
+        levels = [
+            Levels.of(*(np.concatenate(columns) for columns in zip(*parts)))
+            for parts in zip(*(each.levels for each in tallies))
+        ]
+        return cls(**sums, low=low, high=high, levels=levels)
 
-def tallied(lists: list[list[Tally | None]]) -> list[Tally | None]:
-    """The tallies of each spread query, added up."""
+
+def tallied(lists: list[list]) -> list:
+    """The tallies of each spread query (or stratum), added up; None where there is none."""
     return [_sum_of([part for part in parts if part is not None]) for parts in zip(*lists)]
 
 
-def _sum_of(tallies: list[Tally]) -> Tally | None:
+def _sum_of(tallies: list) -> Tally | StratumTally | None:
     if len(tallies) < 2:
         return tallies[0] if tallies else None
-    sums = {
-        name: np.sum([getattr(each, name) for each in tallies], axis=0)
-        for name in ("weight", "squares", "x", "y")
-    }
-    low = np.min([each.low for each in tallies], axis=0)
-    high = np.max([each.high for each in tallies], axis=0)
-    levels = [
-        Levels.of(*(np.concatenate(columns) for columns in zip(*parts)))
-        for parts in zip(*(each.levels for each in tallies))
-    ]
-    return Tally(**sums, low=low, high=high, levels=levels)
+    return type(tallies[0]).total(tallies)
 
 
 class SpreadQuery:

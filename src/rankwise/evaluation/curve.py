@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
+from rankwise.evaluation.drawing import current_axes, new_axes
 from rankwise.io.atomic import write_atomically
 from rankwise.metrics.scorers import read_scoring
 from rankwise.model_selection.choosing import largest_of_best
@@ -75,9 +76,7 @@ class Curve:
     def draw(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
         """Draw the curve with its error bars on `axes`, or on a new figure; returns the axes."""
         if axes is None:
-            from matplotlib.figure import Figure
-
-            axes = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+            axes = new_axes()
             if self.measure in (SHARE, "AUC"):
                 axes.axhline(0.5, color="grey", lw=0.8, ls=":")
         (line,) = axes.plot(self.x, self.score, "o-", ms=3.5, label=f"{label} ± standard error")
@@ -97,11 +96,7 @@ class Curve:
 
     def plot(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
         """Draw the curve on `axes`, or on the current axes of pyplot, which notebooks show."""
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.gca()
-        return self.draw(axes, label)
+        return self.draw(current_axes() if axes is None else axes, label)
 
     def save(self, path: str | PathLike) -> Path:
         """Write the figure to a file, in the format of the file's extension."""

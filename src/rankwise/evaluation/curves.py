@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -36,9 +35,6 @@ from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
-
-if TYPE_CHECKING:
-    pass
 
 
 def regularisation_curve(

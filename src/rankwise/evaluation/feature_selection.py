@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
+from rankwise.evaluation.drawing import current_axes, new_axes
 from rankwise.evaluation.estimators import as_items, fitted, scores_of
 from rankwise.evaluation.judged_folds import JudgedFolds, checked_scores, refitting_folds, several
 from rankwise.evaluation.unseen_scores import RefittedScores
@@ -93,9 +94,7 @@ class SelectionCurve:
     def draw(self, axes: Axes | None = None) -> Axes:
         """Both errors over the number of features, on `axes` or on a new figure."""
         if axes is None:
-            from matplotlib.figure import Figure
-
-            axes = Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+            axes = new_axes()
         (line,) = axes.plot(self.n_features, self.nested, "o-", ms=3.5, label="unseen folds")
         low, high = self.nested - self.nested_se, self.nested + self.nested_se
         axes.fill_between(self.n_features, low, high, color=line.get_color(), alpha=0.18, lw=0)
@@ -108,11 +107,7 @@ class SelectionCurve:
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draw on `axes`, or on the current axes of pyplot, which notebooks show."""
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.gca()
-        return self.draw(axes)
+        return self.draw(current_axes() if axes is None else axes)
 
 
 def selection_curve(

@@ -169,6 +169,9 @@ class PreferenceRisk(Risk):
         if not weight.any():
             raise NoPreference("preferences hold no single preference with a positive weight.")
         query = queries.codes[self._winner]
+        self.total_weight = float(
+            weighting.of_pairs(queries, supervision.weight, query, weight).sum()
+        )
         weight = weighting.of_pairs(queries, supervision.weight, query, weight / weight.max())
         used = weight > 0
         self._winner, self._loser = self._winner[used], self._loser[used]

@@ -68,12 +68,12 @@ class PairLoss(QuadraticLoss):
         return self._of_all_pairs(supervision)
 
     def _of_preferences(self, supervision: ComparedItems) -> Quadratic:
-        preferences, costs = supervision.preferences, self._statement_costs(supervision)
+        preferences, costs = supervision.preferences, self.statement_costs(supervision)
         graph = self._empty_graph(supervision.queries)
         graph.add(preferences.winner, preferences.loser, costs.squared, costs.pull)
         return graph.quadratic()
 
-    def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
+    def statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         preferences, queries = supervision.preferences, supervision.queries
         query, u = queries.codes[preferences.winner], supervision.pair_weights()
         weight = self.weighting.of_pairs(queries, supervision.weight, query, u)
@@ -86,7 +86,7 @@ class PairLoss(QuadraticLoss):
             return self._rule_of_comparable_pairs(supervision)
         if not isinstance(supervision, ComparedItems):
             return None
-        costs = self._statement_costs(supervision)
+        costs = self.statement_costs(supervision)
         return ComparedPairs.gather(supervision, self.weighting, costs)
 
     def _empty_graph(self, queries: Queries) -> PairGraph:
@@ -319,10 +319,10 @@ class MagnitudeLoss(TieFreeLoss):
         target = supervision.shifted_times
         return comparable_rows(supervision, self.weighting, target, equal_times=self.keep_ties)
 
-    def _statement_costs(self, supervision: ComparedItems) -> StatementCosts:
+    def statement_costs(self, supervision: ComparedItems) -> StatementCosts:
         if not self.keep_ties:
             supervision = supervision.without_tie_weights()
-        return super()._statement_costs(supervision)
+        return super().statement_costs(supervision)
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule | None:
         if not self.keep_ties or not isinstance(supervision, ScoredItems):

@@ -43,6 +43,9 @@ class NystromMap:
     O(m|R|² + |R|³).
     """
 
+    K_RR: np.ndarray | None = None
+    """Kept for maps without some of the basis items, if it is nearly singular and given as such."""
+
     def __init__(self, kernel: Kernel, basis_index: np.ndarray, *, exact: bool = False):
         """`exact` says that the basis items are all items."""
         self.kernel = kernel
@@ -68,6 +71,8 @@ class NystromMap:
             rows[order], self.basis_index[order], X_basis
         )
         self._factorise(K_RR)
+        if self.X_basis is None and self.is_nearly_singular:
+            self.K_RR = K_RR
         return self
 
     def embed_training_items(self, X: Matrix) -> NystromMap:
@@ -77,10 +82,10 @@ class NystromMap:
         )
         if self.exact:
             self.embedding = self.scale[:, None] * self.basis_features
-            if not self._is_nearly_singular:
+            if not self.is_nearly_singular:
                 return self
         K_MR = self.kernel.between(X, self.basis_index, self.X_basis)
-        self.K_MR = K_MR if self._is_nearly_singular else None
+        self.K_MR = K_MR if self.is_nearly_singular else None
         if not self.exact:
             self.embedding = K_MR @ self.basis_to_features
         return self
@@ -143,7 +148,7 @@ class NystromMap:
     def _recompute_without(self, removal: BasisRemoval, items: np.ndarray) -> np.ndarray | None:
         assert self.embedding is not None
         held = np.isin(self.basis_index, items)
-        if not held.any() or held.all() or self._can_update(removal, held):
+        if not held.any() or held.all() or self.can_update(removal, held):
             return None
         return self._recomputed(~held, [np.arange(len(self.embedding))])[0]
 
@@ -158,7 +163,7 @@ class NystromMap:
         assert self.embedding is not None
         if held.all():
             return [np.zeros((len(rows), 0)) for rows in parts]
-        if held.any() and not self._can_update(removal, held):
+        if held.any() and not self.can_update(removal, held):
             return self._recomputed(~held, parts)
         normals, _ = removal.of(self.basis_index[held])
         if normals is None:
@@ -172,7 +177,7 @@ class NystromMap:
         held = np.isin(self.basis_index, items)
         return self.maps_without(self.removal(), held, [np.arange(len(self.embedding))])[0]
 
-    def _can_update(self, removal: BasisRemoval, held: np.ndarray) -> bool:
+    def can_update(self, removal: BasisRemoval, held: np.ndarray) -> bool:
         """Whether the update finds the true rank of the basis items that stay.
 
         Their smallest eigenvalue is at least λρ, where λ is that of K_RR and ρ the smallest
@@ -185,7 +190,7 @@ class NystromMap:
         return self._smallest_share * least > REDUNDANT
 
     @property
-    def _is_nearly_singular(self) -> bool:
+    def is_nearly_singular(self) -> bool:
         """Whether removing basis items may require the map to be computed again."""
         return self.is_singular or self._smallest_share <= REDUNDANT
 
@@ -206,13 +211,19 @@ class NystromMap:
 
     def _recomputed(self, staying: np.ndarray, parts: Sequence[np.ndarray]) -> list[np.ndarray]:
         assert self.K_MR is not None
-        smaller = NystromMap(self.kernel, self.basis_index[staying], exact=self.exact)
-        K = self.K_MR[:, staying]
-        if self.X_basis is None:
-            smaller._factorise(K[smaller.basis_index])
-        else:  # the very numbers that a refit starts from: rounding errors of K_RR matter here
-            smaller.fit_basis(self.X_basis[staying])
+        smaller, K = self.restricted(staying), self.K_MR[:, staying]
         return [K[rows] @ smaller.basis_to_features for rows in parts]
+
+    def restricted(self, staying: np.ndarray) -> NystromMap:
+        """The map over some of the basis items, from the very numbers that a refit starts from:
+        rounding errors of K_RR matter if it is nearly singular."""
+        smaller = NystromMap(self.kernel, self.basis_index[staying], exact=self.exact)
+        if self.X_basis is not None:
+            return smaller.fit_basis(self.X_basis[staying])
+        K_RR = self.K_RR if self.K_MR is None else self.K_MR[self.basis_index]
+        assert K_RR is not None
+        smaller._factorise(K_RR[np.ix_(staying, staying)])
+        return smaller
 
 
 class MapRows(LazyRows):

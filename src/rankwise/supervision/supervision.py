@@ -177,7 +177,17 @@ class ComparedItems(Supervision):
         pairs = np.column_stack((preferences.winner, preferences.loser))
         return pairs, np.where(preferences.tie, 0.0, preferences.magnitude)[:, None]
 
+    def prefers(self) -> np.ndarray:
+        """(1,) whether some preference has a positive weight."""
+        return np.array([bool(self.pair_weights().any())])
+
     def check(self) -> None:
+        self.refuse_crossing()
+        if not self.prefers().all():
+            raise ValueError("preferences hold no single preference with a positive weight.")
+
+    def refuse_crossing(self) -> None:
+        """Refuse a preference between items of different queries; the error names it."""
         winner, loser = self.preferences.winner, self.preferences.loser
         codes = self.queries.codes
         crossing = codes[winner] != codes[loser]
@@ -189,8 +199,6 @@ class ComparedItems(Supervision):
                 f"different queries ({first} and {second}): leave it out, or give both items the "
                 "same qid."
             )
-        if not self.pair_weights().any():
-            raise ValueError("preferences hold no single preference with a positive weight.")
 
 
 class TieClasses:
