@@ -15,6 +15,7 @@ import runpy
 import shutil
 import subprocess
 import sys
+from fnmatch import fnmatch
 from pathlib import Path
 
 import matplotlib
@@ -81,7 +82,7 @@ def test_every_page_has_its_place():
                 str(folder / line) for line in tree.splitlines() if line[:1] not in ("", ":")
             }
     pages = {str(page.relative_to(ROOT / "docs").with_suffix("")) for page in PAGES[2:]}
-    missing = sorted(pages - listed)
+    missing = sorted(page for page in pages if not any(fnmatch(page, one) for one in listed))
     assert not missing, f"add to a toctree of guides.md, evidence.md or inside.md: {missing}"
 
 
