@@ -5,7 +5,7 @@ from __future__ import annotations
 from sklearn.utils import check_random_state
 
 from rankwise.datasets.synthetic import Seed
-from rankwise.io.sentences import Corpus, Dependency, Entity, Sentence, Token
+from rankwise.io.sentences import Corpus, Dependency, Entity, KnownPairs, Sentence, Token
 
 INTERACTING, OTHER = ("binds", "phosphorylates", "inhibits"), ("resembles", "precedes", "follows")
 
@@ -56,6 +56,6 @@ def _sentence(name: str, document: str, words: tuple[str, str, str], interacts: 
     links = (Dependency(1, 0, "nsubj"), Dependency(1, 2, "dobj"))
     entities = tuple(Entity(f"{name}.e{i}", words[i], (spans[i],), "protein") for i in (0, 2))
     sentence = Sentence(name, document, " ".join(words), tokens, links, entities)
-    known = {frozenset(entity.id for entity in entities): (f"{name}.p0", interacts)}
+    known: KnownPairs = {frozenset(entity.id for entity in entities): (f"{name}.p0", interacts)}
     sentence.add_pairs(known, unlisted=None)
     return sentence
