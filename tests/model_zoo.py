@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 )
 
 import rankwise as rw
+from rankwise.kernels import InteractionProfile, KernelSum
 from rankwise.learners.interactions import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
@@ -131,7 +132,51 @@ def models() -> dict:
             _fit(rw.ConditionalRanker(kernel="poly", max_iter=9), X, edge_values, edges=EDGES),
             plain,
         ),
+        "conditional pairwise": (
+            _fit(
+                rw.ConditionalRanker(
+                    kernel=(KernelSum(["rbf", InteractionProfile(fill="mean")], [1.0, 0.5]), "rbf"),
+                    gamma=(0.5, None),
+                    pairwise="cartesian",
+                    item_effect=(0.1, 0.0),
+                    objective="regression",
+                    effects="both",
+                ),
+                (X, X[:20, :3]),
+                RELATION[:, :20],
+            ),
+            (X_NEW, X_NEW[:, :3]),
+        ),
+        "conditional mlpk": (
+            _fit(rw.ConditionalRanker(pairwise="mlpk", **rbf), X, RELATION),
+            plain,
+        ),
         "conditional_cv": (_fit(rw.ConditionalRankerCV(alphas=[0.1, 10]), X, RELATION), plain),
+        "two_step": (_fit(rw.TwoStepRanker(), X, RELATION), plain),
+        "two_step symmetric": (
+            _fit(
+                rw.TwoStepRanker(0.5, relation="symmetric", condition="column", **rbf),
+                X,
+                RELATION + RELATION.T,
+            ),
+            plain,
+        ),
+        "two_step two": (
+            _fit(
+                rw.TwoStepRanker((1.0, 2.0), kernel=("rbf", "linear"), gamma=(0.3, None)),
+                (X, X[:20, :3]),
+                RELATION[:, :20],
+            ),
+            (X_NEW, X_NEW[:, :3]),
+        ),
+        "two_step filled": (
+            _fit(rw.TwoStepRanker(fill="mean", kernel="poly"), X, edge_values, edges=EDGES),
+            plain,
+        ),
+        "two_step_cv": (
+            _fit(rw.TwoStepRankerCV(([0.1, 1, 10], [0.5, 2.0])), X, RELATION),
+            plain,
+        ),
         "kernel map": (rw.KernelMap(basis=5).fit(X), plain),
         **{
             f"pipeline {type(scaler).__name__}": (

@@ -25,6 +25,7 @@ PRIVATE_OF_OTHERS = {
     "_meta",  # Dask's empty example of a collection
     "_safe_split",  # scikit-learn's, and the next one
     "_num_samples",
+    "_safe_indexing",
     "_validate_params",  # of scikit-learn's estimators: their declared arguments
 }
 OLDER_STATE = {"io/model_schemas.py": {"_map"}}  # how older model files call a part of a KernelMap

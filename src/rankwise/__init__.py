@@ -31,6 +31,8 @@ _HOME = {
     "ReadError": "exceptions",
     "SVRank": "learners.svrank",
     "TooLarge": "exceptions",
+    "TwoStepRanker": "learners.two_step_ranker",
+    "TwoStepRankerCV": "learners.two_step_ranker_cv",
     "UndefinedMetric": "exceptions",
     "export": "exports.writing",
     "load": "io.saved_models",

@@ -74,6 +74,10 @@ class InvalidKernel(ValueError):
     """
 
 
+class KernelRepairWarning(UserWarning):
+    """A similarity matrix that was changed to be a kernel, as asked; the message says how much."""
+
+
 class MissingRequirement(ValueError):
     """A solver was given a matrix or a risk that does not offer what the solver requires."""
 

@@ -52,6 +52,9 @@ LEARNERS = {
     "ConditionalRanker": rw.ConditionalRanker(),
     "ConditionalRanker, rbf": rw.ConditionalRanker(**RBF),
     "ConditionalRanker, gram": rw.ConditionalRanker(kernel="precomputed"),
+    "TwoStepRanker": rw.TwoStepRanker(),
+    "TwoStepRanker, rbf": rw.TwoStepRanker(**RBF),
+    "TwoStepRanker, gram": rw.TwoStepRanker(kernel="precomputed"),
     "KernelMap": rw.KernelMap(),
     "KernelMap, basis": rw.KernelMap(basis=6, random_state=0),
     "ItemScaler": ItemScaler("standard"),
@@ -66,6 +69,7 @@ HELD_OUT = {
     "stability_bound": lambda model: model.stability_bound()["bound"],
     "leave_row_out": lambda model: model.leave_row_out(),
     "leave_edge_out": lambda model: model.leave_edge_out(),
+    "leave_both_out": lambda model: model.leave_both_out(),
     "without": lambda model: model.without([0, 1]),
 }
 every_learner = pytest.mark.parametrize("name", LEARNERS)
@@ -81,7 +85,7 @@ def data_of(name, thin=False):
         items = GRAM.copy()
     else:
         items = sparse.csr_array(np.where(X > 0, X, 0)) if thin else X.copy()
-    if "Conditional" in name:
+    if "Conditional" in name or "TwoStep" in name:
         return [items, RELATION.copy()], {}
     options = {} if "Map" in name or "Scaler" in name else {"qid": QID.copy()}
     takes = "sample_weight" in type(LEARNERS[name]).fit.__code__.co_varnames

@@ -24,6 +24,12 @@ from rankwise.evaluation.leave_pair_out import (
 )
 from rankwise.evaluation.nested_selection import NestedScore, nested_score
 from rankwise.evaluation.permutation import permutation_test
+from rankwise.evaluation.relational_estimates import (
+    RelationalScore,
+    SettingScores,
+    relational_score,
+    relational_settings,
+)
 from rankwise.evaluation.reliability import Reliability, reliability_curve
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
@@ -36,10 +42,12 @@ __all__ = [
     "Difference",
     "JudgeAgreement",
     "NestedScore",
+    "RelationalScore",
     "Reliability",
     "RunComparison",
     "RunDifference",
     "SelectionCurve",
+    "SettingScores",
     "Stability",
     "Suspects",
     "Tournament",
@@ -56,6 +64,8 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "relational_score",
+    "relational_settings",
     "reliability_curve",
     "selection_curve",
     "selection_stability",

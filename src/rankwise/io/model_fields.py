@@ -120,13 +120,26 @@ def _is_number_or_numbers(value: Any) -> bool:
     if isinstance(value, np.ndarray):
         return value.dtype.kind in "iuf"
     if isinstance(value, list | tuple):
-        return all(one is None or _is_number(one) for one in value)
+        return all(map(_is_number_or_numbers, value))
     return value is None or _is_number(value)
+
+
+def _is_two_of(field: Field) -> Field:
+    def is_right(value: Any) -> bool:
+        return isinstance(value, tuple) and len(value) == 2 and all(map(field.is_right, value))
+
+    return Field(is_right, f"a pair, each {field.expected}")
 
 
 def _is_text_or_texts(value: Any) -> bool:
     values = value if isinstance(value, tuple) else (value,)
     return all(one is None or isinstance(one, str) for one in values)
+
+
+def _is_kernel(value: Any) -> bool:
+    sides = value if isinstance(value, tuple | list) else (value,)
+    named = ("KernelSum", "Kernel", "InteractionProfile")
+    return all(isinstance(one, str) or type(one).__name__ in named for one in sides)
 
 
 NONE = Field(lambda value: value is None, "none")
@@ -176,15 +189,21 @@ FIELDS: dict[str, Field] = {
     "objective_": VALUES,
     "gap_": VALUES,
     "history_": DICT | LIST,
-    "alpha_": VALUES,
+    "alpha_": VALUES | _is_two_of(NUMBER),
     "C_": NUMBER,
     "best_score_": VALUES,
     "best_cost_": NUMBER,
-    "alphas_": _floats(1),
+    "alphas_": _floats(1) | _is_two_of(_floats(1)),
     "Cs_": _floats(1),
     "cv_": TEXT,
     "n_units_": COUNT,
     "cv_results_": DICT,
+    "intercept_": VALUES,
+    "row_effects_": _floats(1, 2),
+    "column_effects_": _floats(1, 2),
+    "repairs_": LIST,
+    "best_params_": DICT,
+    "grid_results_": LIST,
     "n_rounds_": COUNT,
     "selected_": _integers(1),
     "criterion_": _floats(1),
@@ -194,7 +213,8 @@ FIELDS: dict[str, Field] = {
     "weights_": _floats(1),
     "n_skipped_conditions_": COUNT,
     "solver_": TEXT,
-    "best_estimator_": object_named("ConditionalRanker"),
+    "best_estimator_": object_named("ConditionalRanker", "TwoStepRanker"),
+    "n_filled_": COUNT,
     "has_queries_": TRUTH,
     "centred_": TRUTH,
     "mean_": _floats(1),
@@ -209,9 +229,12 @@ FIELDS: dict[str, Field] = {
 PARAMETERS: dict[str, Field] = {
     **dict.fromkeys(("alpha", "alphas", "C", "Cs", "gamma", "degree", "coef0", "tol"), NUMBERS),
     **dict.fromkeys(("epsilon", "learning_rate", "item_effect", "validation_fraction"), NUMBERS),
-    **dict.fromkeys(("kernel", "loss", "ties", "query_weight", "solver", "relation"), WORDS),
+    "kernel": Field(_is_kernel, "the name of a kernel, a KernelSum, or a pair of them"),
+    **dict.fromkeys(("pairwise", "effects", "repair"), WORDS),
+    **dict.fromkeys(("loss", "ties", "query_weight", "solver", "relation"), WORDS),
     **dict.fromkeys(("objective", "condition", "scale", "missing", "combine"), WORDS),
     **dict.fromkeys(("max_iter", "n_rounds"), NONE | COUNT),
+    "fill": NUMBERS | WORDS,
     **dict.fromkeys(("warm_start", "order_effect", "normalize", "alpha_per_target"), TRUTH),
 }
 """Constructor arguments by name; others are checked by the learner when it is fitted."""
@@ -243,6 +266,15 @@ PART_FIELDS: dict[tuple[str, str], Field] = {
     ("Nodes", "rows"): _floats(2),
     ("Nodes", "X"): NONE | MATRIX,
     ("Nodes", "parameters"): DICT,
+    ("Nodes", "parts"): lists_of(object_named("KernelPart")),
+    ("Nodes", "own"): NONE | _floats(2),
+    ("KernelPart", "kernel"): object_named("Kernel"),
+    ("KernelPart", "weight"): NUMBER,
+    ("KernelPart", "start"): COUNT,
+    ("KernelPart", "stop"): NONE | COUNT,
+    ("KernelPart", "transform"): NONE | _floats(2),
+    ("InteractionProfile", "gamma"): NUMBER,
+    ("InteractionProfile", "fill"): NUMBER | TEXT,
     ("Nodes", "through_features"): TRUTH,
     ("CentredMoments", "n_items"): COUNT,
     ("CentredMoments", "gram"): _floats(2),

@@ -2,53 +2,36 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_array, check_is_fitted
+from sklearn.base import clone
+from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
-from rankwise.learners.fit_memory import FitMemory
 from rankwise.learners.ranker import KernelArguments
-from rankwise.metrics import conditional_error
-from rankwise.numerics.frame_columns import column_names, require_columns
+from rankwise.learners.relation_inputs import relation_problem
+from rankwise.learners.relation_model import RelationModel
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.nystrom_map import RandomState
-from rankwise.spaces.pair_function import PairFunction
-from rankwise.supervision.relation import (
-    RelationTask,
-    check_early_stopping,
-    check_edges,
-    check_labels,
-    warn_if_not_mirrored,
-)
-from rankwise.validation import (
-    check_alphas,
-    check_choice,
-    check_items,
-    check_positive,
-    naming_text,
-    refuse_non_finite,
-    refuse_unreal,
-)
+from rankwise.spaces.pair_function import PairEffects
+from rankwise.spaces.side_kernels import pair_of
+from rankwise.supervision.relation import warn_if_not_mirrored
+from rankwise.validation import check_alphas, check_positive
 
 
 @dataclass(eq=False, repr=False)
-class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
+class ConditionalRanker(KernelArguments, RelationModel):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
-    Pahikkala et al. 2013); l_v is the number of edges at the condition v. With
-    objective="regression" the loss is Σ_e (y_e − h_e)². Complete graphs of p nodes are solved in
-    closed form, O(p³) for any number of alphas and relations. Any other multiset of q edges is
-    solved by conjugate gradients, O(q p) per iteration. With n < p features and a linear kernel an
+    Pahikkala et al. 2013) or another kernel of pairs; l_v is the number of edges at the condition
+    v. With objective="regression" the loss is Σ_e (y_e − h_e)². Complete graphs of p nodes are
+    solved in closed form, O(p³) for any number of alphas and relations, if the terms of the
+    pairwise kernel share eigenvectors. Anything else is solved by conjugate gradients, O(q p) per
+    iteration and term for q edges. With n < p features, a linear kernel and pairwise="kronecker" an
     iteration costs O(q n + p n²), which is also the numerically sound route down to alpha = 0.
 
     Parameters
@@ -60,8 +43,32 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the kernels of
         equations 8 and 9, which carry the factor ½.
     kernel, gamma, degree, coef0
-        The kernel of the nodes of both domains; "precomputed" takes node kernels instead of
-        features, in predict too.
+        The kernel of the nodes; each may be a pair (rows, columns). "precomputed" takes node
+        kernels instead of features, in predict too. A rankwise.kernels.KernelSum is a weighted sum
+        of kernels, which may include the kernel of interaction profiles.
+    pairwise
+        The kernel of pairs of nodes, from the kernels K of row nodes and G of column nodes:
+        "kronecker" K·G; "cartesian" K·[v = v'] + [u = u']·G, which tells nothing of a pair of new
+        nodes; "linear" K + G, so h(u, v) = f(u) + g(v); "polynomial" (K + G)²; for one domain
+        "ranking" (h(u, v) = f(u) − f(v)) and "mlpk", the square of the ranking kernel. Symmetric
+        and reciprocal relations use ½ (k(e, e') ± k(e, reversed e')). Closed forms: "kronecker",
+        "cartesian" (not for the ranking objective of mirrored relations), "linear" and "ranking".
+    item_effect
+        δ ≥ 0 or a pair: adds δ·[u = u'] to the kernel of training nodes, so that the model
+        remembers what the features do not tell; new nodes get nothing from it. Known nodes are
+        recognised in predict by their rows (features, or values of a precomputed kernel), which
+        must be exactly those of training. Training nodes with equal rows share their effects
+        equally.
+    effects
+        Unpenalised terms beside h, for objective="regression": None, "intercept", "rows" (a
+        constant for each row node), "columns" or "both". Their means are in `intercept_`, so a new
+        node gets the mean effect of the training nodes.
+    repair
+        None refuses indefinite similarities; "clip" sets negative eigenvalues to 0, "flip" takes
+        their absolute values, "shift" adds −λ_min to the diagonal; one value or a pair. The values
+        of new nodes are changed by the same linear map ("shift" leaves them, and known nodes are
+        recognised). `repairs_` and a KernelRepairWarning say how much was changed. Hold-outs and
+        folds keep the repaired matrix of all nodes, because it uses no labels.
     condition
         "row" ranks columns for each row, "column" ranks rows for each column.
     solver
@@ -85,7 +92,14 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         (n_a, n_b[, k]) with h(u, v) = uᵀ `coef_` v, for linear kernels with n < p.
     dual_coef_
         Otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ `dual_coef_` k(v, B); if only one domain
-        has n < p features and a linear kernel, that domain still enters through its features.
+        has n < p features and a linear kernel, that domain still enters through its features. For
+        other pairwise kernels it holds the coefficients of their Kronecker terms: "cartesian",
+        "linear" and "polynomial" have h(u, v) = `Σ_ij dual_coef_[i, j] k((u, v), (i, j))`.
+    intercept_, row_effects_, column_effects_
+        The unpenalised effects, if asked for.
+    repairs_
+        One entry for each repaired matrix: smallest eigenvalue, relative change in the Frobenius
+        norm, largest asymmetry.
     history_
         Errors after each iteration of "cg": "objective", "train_loss" and, with early stopping,
         "train_error" and "validation_error" (equation 4); with k relations a list of them.
@@ -112,6 +126,10 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
     _: KW_ONLY
     objective: str = "ranking"
     relation: str = "general"
+    pairwise: str = "kronecker"
+    item_effect: float | tuple[float, float] = 0.0
+    effects: str | None = None
+    repair: str | tuple[str | None, str | None] | None = None
     condition: str = "row"
     solver: str = "auto"
     tol: float = 1e-6
@@ -128,10 +146,12 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         problem, self._has_relations = relation_problem(self, X, Y, edges)
         warn_if_not_mirrored(problem.labels, problem.task)
         self._problem, self._two_domains = problem, problem.two_domains
-        self._rows, self._columns = problem.rows, problem.columns
+        self._rows, self._columns = problem.nodes
         solutions = [solver.solve(float(self.alpha)) for solver in problem.solvers]
         self.n_skipped_conditions_ = problem.n_skipped_conditions
-        self._set_coefficients(problem.coefficients([solution.w for solution in solutions]))
+        points = [solution.w for solution in solutions]
+        self._set_coefficients(problem.coefficients(points))
+        self._set_effects(problem.effects(points))
         iterated = [s for solver, s in zip(problem.solvers, solutions) if solver.name == "cg"]
         self.solver_ = "cg" if iterated else "closed"
         self.n_iter_ = max(solution.n_iter for solution in solutions)
@@ -140,88 +160,36 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         self._remember_parameters()
         return self
 
-    def _set_coefficients(self, coefficients: np.ndarray) -> None:
-        for name in ("coef_", "dual_coef_"):
+    def _set_effects(self, effects: PairEffects | None) -> None:
+        for name in ("intercept_", "row_effects_", "column_effects_"):
             self.__dict__.pop(name, None)
-        features = self._rows.through_features and self._columns.through_features
-        setattr(self, "coef_" if features else "dual_coef_", self._squeezed(coefficients))
+        if effects is None:
+            return
+        single = not self._has_relations
+        self.intercept_ = float(effects.intercept[0]) if single else effects.intercept
+        for name, values in (("row_effects_", effects.rows), ("column_effects_", effects.columns)):
+            if values is not None:
+                setattr(self, name, self._squeezed(values))
 
-    def _squeezed(self, array: np.ndarray) -> np.ndarray:
-        """Without its last axis, unless Y had an axis of relations."""
-        return array if self._has_relations else array[..., 0]
+    def _effects(self) -> PairEffects | None:
+        if not hasattr(self, "intercept_"):
+            return None
+        sides = [getattr(self, name, None) for name in ("row_effects_", "column_effects_")]
+        intercept = np.atleast_1d(self.intercept_)
+        shape = (-1, len(intercept))
+        rows, columns = (None if side is None else side.reshape(shape) for side in sides)
+        return PairEffects(intercept, rows, columns)
 
-    @property
-    def pair_function(self) -> PairFunction:
-        """The learnt function h: the spaces of row nodes and column nodes, and coefficients."""
-        check_is_fitted(self)
-        coefficients = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
-        return PairFunction(self._rows, self._columns, np.atleast_3d(coefficients))
-
-    def predict(self, U, V=None) -> np.ndarray:
-        """(len(U), len(V)[, k]) scores h(u, v); V=None means U. Kernels are evaluated in blocks."""
-        U, V = self._check_pair(U, V)
-        return self._squeezed(self.pair_function.scores(U, V))
-
-    def predict_edges(self, U, V, edges) -> np.ndarray:
-        """(n[, k]) scores of only the pairs (U[i], V[j]) of `edges` (n, 2)."""
-        U, V = self._check_pair(U, V)
-        edges = check_edges(edges, (U.shape[0], V.shape[0]))
-        return self._squeezed(self.pair_function.at_edges(U, V, edges))
-
-    def rank(self, u, V, k=None) -> tuple[np.ndarray, np.ndarray]:
-        """Indices of the k best of V given the node u, best first, and their scores.
-
-        u is a row node, or a column node with condition="column". Candidates are scored in blocks
-        and only the k best are sorted, O(len(V)) besides the kernel; k=None ranks all of them.
-        Equal scores keep the order of V. With several relations both results have a last axis of
-        relations.
-        """
-        check_is_fitted(self)
-        u = np.atleast_2d(u) if isinstance(u, list | np.ndarray) else u
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        u, V = map(self._check_side, (u, V), task.conditions_first("row", "column"))
-        if u.shape[0] != 1:
-            raise ValueError(f"u must be one node, got {u.shape[0]}.")
-        n_best = V.shape[0] if k is None else k
-        if not isinstance(n_best, numbers.Integral) or n_best < 1:
-            raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        function, _ = task.conditions_first(self.pair_function, self.pair_function.transposed())
-        index, scores = function.best(u, V, int(n_best))
-        return self._squeezed(index), self._squeezed(scores)
-
-    def score(self, U, V, Y) -> float:
-        """1 − conditional ranking error (equation 4) of the scores of U × V; V=None means U."""
-        S, Y = np.atleast_3d(self.predict(U, V)), np.atleast_3d(np.asarray(Y, dtype=float))
-        if S.shape != Y.shape:
-            raise ValueError(f"Y must have the shape of the predictions {S.shape}, got {Y.shape}.")
-        relations = zip(np.moveaxis(Y, 2, 0), np.moveaxis(S, 2, 0))
-        condition = self.fitted_parameters.condition
-        errors = [conditional_error(y, s, condition) for y, s in relations]
-        return 1 - float(np.mean(errors))
-
-    def _check_side(self, U: Any, side: str) -> Any:
-        if not self._two_domains:
-            return check_items(self, U, reset=False)
-        number = ("row", "column").index(side)
-        names = getattr(self, "feature_names_in_", (None, None))[number]
-        if names is not None:
-            U = require_columns(U, names, f"the frame of {side} nodes")
-        return check_nodes(U, f"{side} nodes", self.n_features_in_[number])
-
-    def _check_pair(self, U: Any, V: Any) -> tuple[Any, Any]:
-        check_is_fitted(self)
-        if V is None and self._two_domains:
-            raise ValueError(
-                "V is required: this model has two domains, U holds row nodes and V column nodes."
-            )
-        U = self._check_side(U, "row")
-        return U, U if V is None else self._check_side(V, "column")
+    def _remember_parameters(self) -> None:
+        super()._remember_parameters()
+        self._fitted["kernel"] = clone(self.kernel, safe=False)  # set_params may change a KernelSum
 
     def path(self, alphas) -> np.ndarray:
         """(len(alphas), …) coefficients for every alpha, as `coef_` or `dual_coef_`.
 
-        Closed form: no further decomposition, two products per alpha. "cg": each alpha starts from
-        the solution of the next larger one.
+        Closed form: no further decomposition, two products per alpha. "cg" with node kernels: all
+        alphas share one sequence of products, for about the price of the smallest alpha; otherwise
+        each alpha starts from the solution of the next larger one.
         """
         problem = self._fitted_problem()
         iterates = all(solver.name == "cg" for solver in problem.solvers)
@@ -229,7 +197,8 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         size = self.pair_function.coefficients.size
         refuse_too_large(len(alphas), size, "the path", "ask for fewer alphas at a time")
         order = np.argsort(-alphas, kind="stable")
-        path = np.stack(list(problem.path(alphas[order].tolist())))
+        solutions = problem.path(alphas[order].tolist())
+        path = np.stack([problem.coefficients(points) for points in solutions])
         return self._squeezed(path[np.argsort(order)])
 
     def leave_row_out(self) -> np.ndarray:
@@ -253,7 +222,9 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
         return self._predictions_without("both")
 
     def _predictions_without(self, what: str) -> np.ndarray:
-        holdouts = RelationHoldouts(self._fitted_problem())
+        problem = self._fitted_problem()
+        problem.refuse_holdouts()
+        holdouts = RelationHoldouts(problem)
         alpha = check_positive("alpha", self.alpha, zero=True)
         return self._squeezed(holdouts.without(what, alpha))
 
@@ -268,77 +239,9 @@ class ConditionalRanker(KernelArguments, FitMemory, BaseEstimator):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = Kernel(self.kernel).is_precomputed
+        tags.input_tags.pairwise = all(
+            isinstance(side, str) and Kernel(side).is_precomputed
+            for side in pair_of(self.kernel, "kernel")
+        )
         tags.target_tags.required = True
         return tags
-
-
-def relation_problem(
-    ranker: ConditionalRanker, X: Any, Y: Any, edges: Any
-) -> tuple[RelationProblem, bool]:
-    """The problem that `ranker` has to solve, and whether Y has an axis of relations.
-
-    Nothing is solved yet. Sets `n_features_in_` and `feature_names_in_` of the ranker.
-    """
-    task = RelationTask(ranker.objective, ranker.relation, ranker.condition)
-    _check_parameters(ranker)
-    A, B = _check_domains(ranker, X, task)
-    shape = (A.shape[0], B.shape[0])
-    labels, has_relations = check_labels(Y, edges, shape)
-    kernel = Kernel.of(ranker)
-    rows = Nodes.build(A, kernel, "the nodes" if B is A else "the row nodes")
-    columns = rows if B is A else Nodes.build(B, kernel, "the column nodes")
-    early_stopping = check_early_stopping(ranker.early_stopping, shape, len(labels))
-    solver = "cg" if ranker.alpha == 0 or early_stopping is not None else ranker.solver
-    limits = Limits(float(ranker.tol), int(ranker.max_iter), ranker.verbose)
-    options = solver, limits, early_stopping, ranker.random_state
-    return RelationProblem(rows, columns, labels, task, *options), has_relations
-
-
-def _check_parameters(ranker: ConditionalRanker) -> None:
-    check_positive("alpha", ranker.alpha, zero=True)
-    check_choice("solver", ranker.solver, ("auto", "closed", "cg"))
-    check_positive("tol", ranker.tol, zero=True)
-    Kernel.of(ranker)
-    if not isinstance(ranker.max_iter, numbers.Integral) or ranker.max_iter < 1:
-        raise ValueError(f"max_iter must be a positive integer; got {ranker.max_iter!r}.")
-    if ranker.solver == "closed" and ranker.alpha == 0:
-        raise ValueError('alpha = 0 needs solver="cg" (or "auto"); "closed" needs alpha > 0.')
-    if ranker.solver == "closed" and ranker.early_stopping is not None:
-        raise ValueError('early_stopping needs solver="cg" (or "auto"): "closed" never iterates.')
-
-
-def _check_domains(ranker: ConditionalRanker, X: Any, task: RelationTask) -> tuple[Any, Any]:
-    """The row nodes A and the column nodes B; B is A if there is one domain."""
-    if not isinstance(X, tuple):
-        X = check_items(ranker, X, reset=True)
-        return X, X
-    if len(X) != 2:
-        raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
-    if task.sign:
-        raise ValueError(
-            f"relation={task.relation!r} needs rows and columns of one domain, but X is a pair "
-            "(A, B) of two domains: use relation='general', or one X for both."
-        )
-    A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
-    ranker.n_features_in_ = (A.shape[1], B.shape[1])
-    ranker.__dict__.pop("feature_names_in_", None)
-    names = (column_names(X[0]), column_names(X[1]))
-    if any(one is not None for one in names):
-        ranker.feature_names_in_ = names
-    return A, B
-
-
-def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
-    """A float matrix or CSR matrix of nodes, with the number of features of the training nodes."""
-    refuse_unreal(X, name)
-    with naming_text(X, name):
-        X = check_array(
-            X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False, input_name=name
-        )
-    refuse_non_finite(X, name)
-    if n_features is not None and X.shape[1] != n_features:
-        raise ValueError(
-            f"{name} has {X.shape[1]} features, the model was fitted with {n_features}."
-        )
-    return X

@@ -102,14 +102,15 @@ class Ray:
         return Iterate(w, self._origin.p + point.step * self._d_p, point.risk, point.objective)
 
     def minimise(
-        self, accuracy: float, *, flat: float = 0.0, max_points: int = 12
+        self, accuracy: float, *, flat: float = 0.0, descend: bool = False, max_points: int = 12
     ) -> tuple[RayPoint, RayPoint]:
         """The best point found, and the first trial at step 1.
 
         Brackets the minimum, then narrows the bracket by cubic steps (fast where J is smooth) in
         turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
         bound, less its rounding error, also certifies the end: no point of the ray is better by
-        more than `accuracy`. A search that has found no decrease yet may go on for longer. A trial
+        more than `accuracy`, except that a search which is to `descend` does not end so before it
+        has found a decrease. A search that has found none yet may go on for longer. A trial
         whose slope is below `flat` of the first is taken at once, unless J rises there by more than
         a rounding error.
         """
@@ -128,7 +129,8 @@ class Ray:
             step, bound = self._tangent_minimum(left, right)
             width = right.step - left.step
             rise = width * max(-left.risk_slope, right.slope)
-            if best.objective - bound + EPSILON * (right.objective + rise) <= accuracy:
+            left_over = best.objective - bound + EPSILON * (right.objective + rise)
+            if left_over <= accuracy and not (descend and best is origin):
                 break
             if points % 2:
                 step = _cubic_step(left, right)

@@ -21,6 +21,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -93,10 +94,11 @@ class NewtonSolver(Solver):
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, direction, d_p)
                     predicted = -0.5 * float(gradient @ direction)
-                    found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT)
+                    found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT, descend=True)
                     new = ray.iterate(found)
                     gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(gradient) >= norm:
+                        status = STALLED
                         break
                     point = new
             except KeyboardInterrupt:

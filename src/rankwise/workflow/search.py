@@ -111,8 +111,10 @@ class SearchPath:
         if self.interval is None:
             return ""
         low, high = self.interval
-        why = f"{self.units} queries or folds are too few" if few else "all have the same score"
-        return f", 95% interval {low:.4f} to {high:.4f}: {why} to tell an error"
+        why = "all held-out parts have the same score"
+        if few:
+            why = f"{self.units} queries or folds are too few"
+        return f", 95% interval {low:.4f} to {high:.4f} (no standard error, because {why})"
 
     @property
     def needs_wider_grid(self) -> bool:
