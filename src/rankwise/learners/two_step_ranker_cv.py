@@ -156,7 +156,7 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
             )
         if self.setting == "edges":
             one_domain = problem.sign != 0
-        split, _ = SETTINGS[self.setting]
+        split: Any = SETTINGS[self.setting][0]
         return split(int(n_splits), self.random_state, one_domain=one_domain)
 
     def predict(self, U, V=None):
