@@ -12,6 +12,7 @@ from rankwise.evaluation.intervals import (
     Interval,
     check_level,
     delong,
+    freedom_of_units,
     interval_of_share,
     interval_over_queries,
     jackknife_of_shares,
@@ -19,11 +20,12 @@ from rankwise.evaluation.intervals import (
     score_interval,
     warn_of_few,
 )
+from rankwise.evaluation.truths import Truth
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance, query_concordance
 from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order, outcome_and_predicted
 from rankwise.model_selection.folds import RandomState
-from rankwise.model_selection.preference_folds import share_of_statements
+from rankwise.model_selection.preference_folds import Counted, share_of_statements
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
@@ -131,7 +133,7 @@ def confidence_interval(
 
 
 def _over_items(
-    y: np.ndarray | Censored, s: np.ndarray, queries: Queries, level: float, method: str
+    y: Truth, s: np.ndarray, queries: Queries, level: float, method: str
 ) -> tuple[float, float]:
     low, high, is_binary = 0.0, 0.0, False
     if not isinstance(y, Censored):
@@ -141,7 +143,7 @@ def _over_items(
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
         estimate, variance = _jackknife_over_items(y, s, queries)
-        return score_interval(estimate, variance, level, **_freedom_of(y))
+        return score_interval(estimate, variance, level, **freedom_of_units(y, len(y)))
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
@@ -151,21 +153,13 @@ def _over_items(
     return score_interval(estimate, variance, level, disjoint=fewer, freedom=freedom)
 
 
-def _jackknife_over_items(
-    y: np.ndarray | Censored, s: np.ndarray, queries: Queries
-) -> tuple[float, float]:
+def _jackknife_over_items(y: Truth, s: np.ndarray, queries: Queries) -> tuple[float, float]:
     """The concordance, and the jackknife variance over single items in O(m log m)."""
     return jackknife_of_shares(*item_concordance(y, s, queries))
 
 
-def _freedom_of(y: np.ndarray | Censored) -> dict[str, int]:
-    """Pairs without a common item, each of which takes an event, and degrees of freedom."""
-    events = int(y.event.sum()) if isinstance(y, Censored) else len(y)
-    return {"disjoint": max(min(events, len(y) // 2), 1), "freedom": max(events - 1, 1)}
-
-
 def _over_queries(
-    y: np.ndarray | Censored,
+    y: Truth,
     s: np.ndarray,
     queries: Queries,
     level: float,
@@ -208,7 +202,8 @@ def _over_statements(
         what = "groups"
     differences = s[preferences.winner] - s[preferences.loser]
     judged = [(np.arange(len(preferences)), differences[None])]
-    shares, influence = share_of_statements(preferences, units, judged, 1)
+    counted_units = Counted((units.codes,), len(units))
+    shares, influence = share_of_statements(preferences, counted_units, judged, 1)
     share, own = float(shares[0, 0]), np.nan_to_num(influence[0, :, 0])
     weight = np.bincount(units.codes, preferences.weight, minlength=len(units))
     counted = weight > 0

@@ -10,6 +10,7 @@ import numpy as np
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from rankwise.evaluation.truths import Truth, most_units
 from rankwise.exceptions import EstimateWarning
 from rankwise.losses.item_concordance import (
     auc_components,
@@ -186,6 +187,15 @@ def _wilson(estimate: float, pairs: float, quantile: float) -> tuple[float, floa
     reach = quantile * np.sqrt(max(inner, 0.0)) / (1 + squared / pairs)
     low, high = min(centre - reach, estimate), max(centre + reach, estimate)
     return max(float(low), 0.0), min(float(high), 1.0)
+
+
+def freedom_of_units(y: Truth, units: int) -> dict[str, int]:
+    """Pairs without a common item (or group), each of which takes an event, and degrees of freedom.
+
+    `units` is the number of items, or of groups of items.
+    """
+    most = most_units(y, units)
+    return {"disjoint": max(min(most, units // 2), 1), "freedom": max(most - 1, 1)}
 
 
 def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, float]:
