@@ -282,7 +282,8 @@ def selection_stability(
     Each resample is a random part of the queries (of the items, if there are no queries; of the
     groups, if there are groups), drawn without replacement, because copies of an item in a sample
     would be left out apart. The price is one fit per resample. The interval is the asymptotic one
-    of the paper, and if all resamples agree a binomial one; it says how far the measure depends on the resamples that were drawn.
+    of the paper, and if all resamples agree a binomial one; it says how far the measure depends
+    on the resamples that were drawn.
 
     Parameters
     ----------

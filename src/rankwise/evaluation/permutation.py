@@ -67,8 +67,8 @@ def permutation_test(
     The score is 1 − ranking error on held-out items: the mean over queries, or over folds if there
     are no queries. b is the number of the n permutations that scored as high. With qid, y is
     permuted within each query. Censored outcomes y are permuted as they are, time and event
-    together: the question is whether the features tell anything about the outcomes. If the features tell who
-    is lost early, that is something too.
+    together: the question is whether the features tell anything about the outcomes. If the
+    features tell who is lost early, that is something too.
 
     RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
     (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one.
