@@ -111,6 +111,9 @@ class ConditionalRanker(KernelArguments, RelationModel):
         """Learn from Y (p, p[, k]), nan where not observed, or from y (q[, k]) at `edges` (q, 2).
 
         X holds the nodes, or is a pair (A, B) of the row nodes and the column nodes of two domains.
+        If nodes are pandas frames whose index holds names, a frame Y is brought into their order,
+        and edges may hold names. A node without an edge is treated like a new node: it is predicted
+        from its kernel alone.
         """
         problem, self._has_relations = relation_problem(self, X, Y, edges)
         warn_if_not_mirrored(problem.labels, problem.task)

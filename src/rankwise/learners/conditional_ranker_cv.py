@@ -19,6 +19,7 @@ from rankwise.learners.conditional_ranker import ConditionalRanker, relation_pro
 from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
 from rankwise.model_selection.choosing import ScoredGrid, search_grid
+from rankwise.model_selection.condition_values import condition_values
 from rankwise.model_selection.folds import Fold
 from rankwise.model_selection.relational_splits import (
     ColumnSplit,
@@ -276,14 +277,13 @@ def _test_scores(
     """Mean over conditions at the test edges for every alpha, from one training set."""
     condition, _ = fold.task.conditions_first(test.rows, test.columns)
     conditions = Queries.from_labels(condition, len(condition))
-    judged = [items for items in conditions if np.ptp(test.y[items]) > 0]
-    if not judged:
+    if not any(np.ptp(test.y[items]) > 0 for items in conditions):
         raise UndefinedMetric(
             "a fold has no condition with two test edges of different value; use fewer folds."
         )
     scores = []
     path = fold.predictions_at(test, alphas.tolist())
     for predicted in track(path, len(alphas), "alphas"):
-        values = [_value(measure, test.y[items], predicted[items, 0]) for items in judged]
+        values = condition_values(measure, test.y, predicted[:, 0], conditions)
         scores.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
     return scores
