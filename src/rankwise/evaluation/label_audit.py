@@ -18,6 +18,7 @@ from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.exceptions import EstimateWarning
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
@@ -39,10 +40,29 @@ NO_AGREEMENT = (
 class Suspects:
     """Items or statements, those first that held-out predictions contradict most.
 
-    `index` are rows of X, or numbers of statements (`kind` says which). `p_value` is the
-    probability of such a contradiction under the model's own error, if the label is right. `told`
-    is the label, `expected` what the model expects in its place: a score, or for a statement the
-    probability that it is right. `how` says what was held out.
+    Attributes
+    ----------
+    kind : str
+        Whether `index` are rows of X or numbers of statements.
+    index : (m,) array
+        The most contradicted first.
+    p_value : (m,) array
+        The probability of such a contradiction under the model's own error, if the label is right.
+    told, expected : (m,) arrays
+        The label, and what the model expects in its place: a score, or for a statement the
+        probability that it is right.
+    how : str
+        What was held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import suspects
+    >>> X = np.arange(30.0)[:, None]
+    >>> y = np.where(X.ravel() == 7, 25.0, X.ravel() + np.sin(X.ravel()))
+    >>> suspects(RankRLS(), X, y).flagged()
+    array([7])
     """
 
     kind: str
@@ -97,13 +117,43 @@ def suspects(
     deviation of the errors that are not outlying, and p is two-sided in Student's distribution:
     uniform if labels are right and errors are about normal.
 
-    Statements (`preferences` in place of y): all statements about two items leave together. The
+    Statements: all statements about two items leave together. The
     probability that a statement is right is a logistic function of the held-out difference of the
     two scores, whose slope is fitted to all of them. p is the share of statements that would be at
     least as improbable if each of them were drawn with these probabilities. Ties are not judged
     (p = 1). RankRLS and RankRLSCV only.
 
     Costs one decomposition with closed forms. docs/evaluation.md has the measured precision.
+
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y, qid
+        As in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y.
+    groups : (m,) array, optional
+        Labels of items that leave together.
+    cv
+        The folds, for estimators that are refitted.
+    random_state
+        Draws the folds.
+
+    Returns
+    -------
+    Suspects
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import suspects
+    >>> X = np.arange(30.0)[:, None]
+    >>> y = np.where(X.ravel() == 7, 25.0, X.ravel() + np.sin(X.ravel()))
+    >>> found = suspects(RankRLS(), X, y)
+    >>> int(found.index[0]), float(found.told[0])
+    (7, 25.0)
     """
     check_estimator(est)
     if preferences is not None:
@@ -113,6 +163,11 @@ def suspects(
     if y is None:
         raise ValueError("give scores y, or statements by preferences=.")
     y, queries = checked_scores(y, qid)
+    if isinstance(y, Censored):
+        raise ValueError(
+            "suspects judges scores or statements: a censored outcome tells no value that a "
+            "prediction could contradict."
+        )
     together = group_labels(groups, len(y))
     labels = {} if groups is None else {"groups": groups}
     est = _with_chosen_alpha(est, X, {"y": y, "qid": qid, **labels})

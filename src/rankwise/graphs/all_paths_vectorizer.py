@@ -45,21 +45,29 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    combine : "sum" or "max"
-    normalize : whether to divide the features of every graph by their norm, so that the kernel of a
-        graph with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
+    combine : {"sum", "max"}
+    normalize
+        Whether to divide the features of every graph by their norm, so that the kernel of a graph
+        with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
         products with training graphs are exactly the normalised kernel.
-    longest : the number of edges of the longest walks that count, W = A + A² + … + A^longest
-        (Airola 2011, section 2.6); None for walks of every length. O(edges × vertices) per step.
-    n_jobs : the largest number of threads; None or −1 for all cores, −2 for all but one, and so
-        on. The result does not depend on it.
+    longest
+        The number of edges of the longest walks that count, W = A + A² + … + A^longest (Airola
+        2011, section 2.6); None for walks of every length. O(edges × vertices) per step.
+    n_jobs
+        The largest number of threads; None or −1 for all cores, −2 for all but one, and so on. The
+        result does not depend on it.
 
     Attributes
     ----------
-    labels_ : (l,) the labels seen in fit, sorted
-    pairs_ : (n, 2) the two labels of each feature, as positions in labels_
-    n_features_out_ : n
+    labels_
+        (l,) the labels seen in fit, sorted.
+    pairs_
+        (n, 2) the two labels of each feature, as positions in `labels_`.
+    n_features_out_ : int
+        The number of features.
 
+    Notes
+    -----
     transform drops label pairs that were not seen in fit. Long work shows a progress bar on a
     terminal.
 

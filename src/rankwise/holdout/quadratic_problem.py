@@ -13,7 +13,9 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+from rankwise.holdout.turned_statements import TurnedStatements
 from rankwise.losses.comparable_rows import ComparableRows
+from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
@@ -293,6 +295,15 @@ class QuadraticProblem(HeldOut):
 
     def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
         return self.by_output(lambda part: part.leave_preferences_out(alphas))
+
+    def turned_statements(self) -> TurnedStatements | None:
+        """Hold-outs after statements were turned round; None if they need a solution each."""
+        if self.uses_cg or not isinstance(self.supervision, ComparedItems):
+            return None
+        (_, part), *others = self.parts
+        if not isinstance(part.rule, ComparedPairs) or part.offset is not None or others:
+            return None
+        return TurnedStatements(part, part.rule)
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         if self.uses_cg:

@@ -105,6 +105,37 @@ class StatementHoldouts:
             out[chosen, pair] = self._refit_without(int(pair), alphas[chosen])
         return out
 
+    def leave_targets_out(self, targets: np.ndarray, alphas: np.ndarray) -> np.ndarray | None:
+        """(a, p, k) the same for other targets (p, k) of the pairs; None if only refits are exact.
+
+        The moments Xᵀ W z̄ are those of the targets, and everything else stays.
+        """
+        rule, p = self._pairs, len(self._pairs.first)
+        factors = np.ones(p)
+        if rule.weighting.couples_items:
+            factors = rule.alpha_factors(np.arange(p))
+        if rule.couples or np.isnan(factors).any() or not (rule.squared > 0).all():
+            return None
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
+        parts = np.array_split(np.arange(p), -(-p // at_once))
+        weighted = rule.squared[:, None] * targets
+        moments = sum(self._differences(pairs).T @ weighted[pairs] for pairs in parts)
+        out = np.empty((len(alphas), *targets.shape))
+        for factor in np.unique(factors):
+            D = 1.0 / (self._spectrum.eigenvalues + factor * alphas[:, None])
+            if self._is_blurred(factor * alphas).any():
+                return None
+            for pairs in parts:
+                same = pairs[factors[pairs] == factor]
+                X, z = self._differences(same), targets[same]
+                left = 1.0 - rule.squared[same] * ((D * self._scale) @ (X**2).T)
+                if (left < LEVERAGE).any():
+                    return None
+                for i, d in enumerate(D):
+                    fitted = X @ ((self._scale * d)[:, None] * moments)
+                    out[i, same] = z - (z - fitted) / left[i][:, None]
+        return out
+
     def _refit_without(self, pair: int, alphas: Alphas) -> np.ndarray:
         """(a,) the difference of one pair without all statements about it."""
         statements = np.flatnonzero(self._pairs.pair_of == pair)

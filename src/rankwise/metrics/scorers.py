@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import list_measures, pair_measures
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import check_scored_queries
 
 # name -> the measure and its sign. Searches maximise, so errors and costs are negated.
@@ -62,17 +63,31 @@ RANGES: dict[str, tuple[float, float]] = {
 def scorer(name: str, **options: object) -> Scorer:
     """A measure as the `scoring` of a search: `scorer("ndcg@10")`, or `scorer("ndcg", k=10)`.
 
-    The names are those of rankwise.metrics, and "map", "tau" and "err" for short; "@10" after a
-    name says that only the first 10 ranks count (`k=10`).
-
-    `qid=labels` fixes the queries of the items that will be scored, for functions that cannot pass
-    them on: `permutation_importance(model, X, y, scoring=scorer("ndcg@10", qid=qid))`.
-
     Greater is better, so errors and costs are negated. If the measure takes `qid`, the scorer
     requests it: with `sklearn.set_config(enable_metadata_routing=True)` the call
     `search.fit(X, y, qid=qid)` passes the labels of each fold to the scorer. Without routing no
     queries can be passed, and a model that was fitted with queries is refused. Scores are
     `decision_function` if the estimator has that method, else `predict`.
+
+    Parameters
+    ----------
+    name : str
+        One of the names of rankwise.metrics, or "map", "tau" and "err" for short; "@10" after a
+        name says that only the first 10 ranks count (`k=10`).
+    **options
+        Arguments of the measure. `qid=labels` fixes the queries of the items that will be scored,
+        for functions that cannot pass them on:
+        `permutation_importance(model, X, y, scoring=scorer("ndcg@10", qid=qid))`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankwise import RankRLS
+    >>> from rankwise.metrics import scorer
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> cross_val_score(RankRLS(), X, y, scoring=scorer("tau"), cv=3).round(2)
+    array([0.46, 0.5 , 0.51])
     """
     return Scorer(name, **options)
 
@@ -130,12 +145,17 @@ class Scorer:
         """Whether the value is the share of pairs in the right order."""
         return self.name in ("concordance", "auc")
 
-    def bound(self, y: np.ndarray) -> Scorer:
+    def bound(self, y: np.ndarray | Censored) -> Scorer:
         """The scorer for parts of the scores y, with what all of y say about a part.
 
         ERR takes the best grade of the scale from all of y, and a third value of y is refused
-        wherever it lies if the measure needs two.
+        wherever it lies if the measure needs two. Censored outcomes are judged by their pairs only.
         """
+        if isinstance(y, Censored) and self.name not in ("concordance", "ranking_error"):
+            raise ValueError(
+                f"censored outcomes are judged by concordance, not by {self.title}: leave scoring "
+                "out, or give a callable(y, s) that takes a rankwise.Censored."
+            )
         if self.name in ("auc", "average_precision"):
             with suppress(UndefinedMetric):
                 self.measure(y, np.zeros(len(y)))
@@ -201,10 +221,10 @@ class OwnMeasure:
     def __init__(self, function: Callable[[np.ndarray, np.ndarray], float]):
         self._function = function
 
-    def bound(self, y: np.ndarray) -> OwnMeasure:
+    def bound(self, y: np.ndarray | Censored) -> OwnMeasure:
         return self
 
-    def measure(self, y: np.ndarray, s: np.ndarray) -> float:
+    def measure(self, y: Any, s: np.ndarray) -> float:
         value = self._function(y, s)
         if not np.isfinite(value):
             raise ValueError(f"scoring returned {value} for {len(y)} held-out items.")

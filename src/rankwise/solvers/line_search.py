@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,13 +69,22 @@ class Origin:
 
 @dataclass(frozen=True)
 class RayPoint:
-    """The objective and its derivative at step s of a ray, and the line that bounds R below."""
+    """The objective and its derivative at step s of a ray, and the line that bounds R below.
+
+    `risk` is None at the ends of a bracket, which need no more than their tangents: evaluations are
+    large beside the data.
+    """
 
     step: float
     objective: float
     slope: float
+    risk_value: float
     risk_slope: float
-    risk: Evaluation
+    risk: Evaluation | None
+
+    @property
+    def tangent(self) -> RayPoint:
+        return replace(self, risk=None)
 
 
 class Ray:
@@ -93,11 +102,13 @@ class Ray:
             step,
             float(evaluation.value + constant + step * (linear + step * square)),
             float(risk_slope + linear + 2 * step * square),
+            evaluation.value,
             risk_slope,
             evaluation,
         )
 
     def iterate(self, point: RayPoint) -> Iterate:
+        assert point.risk is not None
         w = self._origin.w + point.step * self._d
         return Iterate(w, self._origin.p + point.step * self._d_p, point.risk, point.objective)
 
@@ -123,6 +134,7 @@ class Ray:
         while right.slope < 0 and points < max_points:
             left, right, points = right, self.at(2 * right.step), points + 1
         best = min(left, right, key=lambda point: point.objective)
+        left, right = left.tangent, right.tangent
         while left.slope < 0 < right.slope and points < (
             PATIENCE * max_points if best is origin else max_points
         ):
@@ -137,6 +149,7 @@ class Ray:
             step = float(np.clip(step, left.step + 1e-3 * width, right.step - 1e-3 * width))
             middle, points = self.at(step), points + 1
             best = min(best, middle, key=lambda point: point.objective)
+            middle = middle.tangent
             left, right = (middle, right) if middle.slope < 0 else (left, middle)
         return best, trial
 
@@ -145,7 +158,7 @@ class Ray:
         constant, linear, square = self._quadratic
 
         def bound(tangent: RayPoint, step: float) -> float:
-            risk = tangent.risk.value + tangent.risk_slope * (step - tangent.step)
+            risk = tangent.risk_value + tangent.risk_slope * (step - tangent.step)
             return risk + constant + step * (linear + step * square)
 
         gap = bound(left, right.step) - bound(right, right.step)

@@ -68,7 +68,8 @@ class NewtonSolver(Solver):
             point = Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
             gradient = self._gradient(point, alpha)
             reference = float(np.linalg.norm(gradient))
-            origin = Origin(point.risk, gradient)
+            # Without the curvature, which would keep what was sorted for it.
+            origin = Origin(Evaluation(point.risk.value, point.risk.gradient), gradient)
             status, n_iter = MAX_ITER, 0
             if origin.is_nearly_best(alpha):
                 start, n_iter = origin.line_minimum(alpha), 1

@@ -20,7 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.numerics.tiles import inner_products
+from rankwise.numerics.tiles import TILE, inner_products, permute_rows
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
@@ -287,25 +287,37 @@ class CholeskySpace(Space):
 
     Section 4.2 of Pahikkala et al. (2009). A singular K is factorised with pivots, which then are
     the items of the expansion. A model that is trained on some rows of Z never leaves the span of
-    those rows, so Z serves every fold exactly.
+    those rows, so Z serves every fold exactly. Z takes the place of K in memory.
     """
 
     def __init__(self, X: Matrix, kernel: Kernel):
-        factor, pivots, rank, _ = lapack.dpstrf(kernel.gram(X), lower=1)
-        order, lower = pivots - 1, np.tril(factor[:, : int(rank)])
-        Z = np.empty_like(lower, order="C")
-        Z[order] = lower
-        index = order[: int(rank)]
+        K = np.ascontiguousarray(kernel.gram(X))
+        # LAPACK reads columns: it sees Kᵀ, and its upper factor is our lower one, row by row.
+        factor, pivots, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
+        Z, order, r = factor.T, pivots - 1, int(rank)
+        for row in range(r):
+            Z[row, row + 1 :] = 0.0
+        permute_rows(Z, order)
+        index = order[:r]
         X_basis = None if kernel.is_precomputed else X[index]
         self.representation = Representation(kernel, index, X_basis)
-        self._Z, self._lower = Z, Z[index]
+        self._Z, self._pivots = Z if r == len(Z) else Z[:, :r].copy(), index
 
     def build_matrix(self) -> Features:
         return Features(self._Z)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
-        """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i), O(m²)."""
-        return solve_triangular(self._lower, solution, lower=True, trans="T")
+        """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i): Lᵀ b = w, O(m²).
+
+        The rows of the triangle L are those of the pivots in Z; a few at a time are copied.
+        """
+        index, b = self._pivots, np.array(solution)
+        for low in range((len(index) - 1) // TILE * TILE, -1, -TILE):
+            rows = slice(low, min(low + TILE, len(index)))
+            L = self._Z[index[rows]]
+            b[rows] = solve_triangular(L[:, rows], b[rows], lower=True, trans="T")
+            b[:low] -= L[:, :low].T @ b[rows]
+        return b
 
 
 class ReducedSpace(Space):
