@@ -190,12 +190,17 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     def _norms(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """The norm of each graph's features, 1 if there are none, before any are dropped."""
-        n_graphs = len(starts) - 1
-        graph, largest = np.repeat(np.arange(n_graphs), np.diff(starts)), np.zeros(n_graphs)
-        np.maximum.at(largest, graph, np.abs(values))
-        largest[largest == 0] = 1.0
-        sums = np.bincount(graph, (values / largest[graph]) ** 2, minlength=n_graphs)
-        return largest * np.sqrt(np.where(sums > 0, sums, 1.0))
+        norms = np.ones(len(starts) - 1)
+        some = np.flatnonzero(np.diff(starts))
+        if self.normalize and len(some):
+            first, sizes = starts[some], np.diff(starts)[some]
+            unit = np.maximum.reduceat(np.abs(values), first)
+            if unit.min() > 1e-140 and unit.max() < 1e140:  # squares neither vanish nor overflow
+                norms[some] = np.sqrt(np.add.reduceat(np.square(values), first))
+            else:
+                squares = np.square(values / np.repeat(unit, sizes))
+                norms[some] = unit * np.sqrt(np.add.reduceat(squares, first))
+        return norms
 
     def _matrix(
         self, values: np.ndarray, columns: np.ndarray, starts: np.ndarray, norms: np.ndarray
