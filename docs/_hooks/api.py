@@ -39,6 +39,7 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.Preferences",
             "rankwise.Censored",
             "rankwise.KernelMap",
+            "rankwise.kernels",
             "rankwise.features",
             "rankwise.selection",
             "rankwise.exceptions",
