@@ -57,8 +57,9 @@ dist-test: .venv/.ready
 bench: .venv/.ready
 	$(BIN)/python -m benchmarks.speed
 
+# Every table of the papers, about two hours. It resumes; AGAIN=--again computes finished tables again.
 papers: .venv/.ready
-	$(BIN)/python -m benchmarks.papers
+	$(BIN)/python -m benchmarks.papers $(AGAIN)
 
 # Builds the site in build/site and runs the examples of the gallery. The variable turns off an
 # advertisement of the theme, which is not a warning about the site.

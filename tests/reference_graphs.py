@@ -14,13 +14,13 @@ def summed_powers(A, terms=4000):
     return total
 
 
-def label_pairs(graph, combine) -> dict:
+def label_pairs(graph, combine, longest=4000) -> dict:
     """(label, label) -> weight, by the definitions (equations 1 and 2 of the erratum)."""
     n = len(graph.labels)
     A = np.zeros((n, n))
     for source, target, weight in graph.edges:
         A[source, target] += weight
-    W = summed_powers(A)
+    W = summed_powers(A, longest)
     names = sorted(set().union(*graph.labels)) if n else []
     G = {}
     for a in names:
@@ -34,15 +34,17 @@ def label_pairs(graph, combine) -> dict:
     return G
 
 
-def kernel(first, second, combine) -> float:
-    one, other = label_pairs(first, combine), label_pairs(second, combine)
+def kernel(first, second, combine, longest=4000) -> float:
+    one, other = label_pairs(first, combine, longest), label_pairs(second, combine, longest)
     return sum(value * other.get(pair, 0.0) for pair, value in one.items())
 
 
-def kernel_matrix(first, second, combine, normalize=False):
-    K = np.array([[kernel(a, b, combine) for b in second] for a in first])
+def kernel_matrix(first, second, combine, normalize=False, longest=4000):
+    K = np.array([[kernel(a, b, combine, longest) for b in second] for a in first])
     if normalize:
-        own = [np.array([kernel(g, g, combine) for g in graphs]) for graphs in (first, second)]
+        own = [
+            np.array([kernel(g, g, combine, longest) for g in graphs]) for graphs in (first, second)
+        ]
         roots = [np.sqrt(np.where(norms > 0, norms, 1.0)) for norms in own]
         K = K / np.outer(*roots)
     return K

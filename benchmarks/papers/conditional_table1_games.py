@@ -2,18 +2,21 @@
 
 Section 6.1: 1000 games between 100 players, each game with two edges. The error is the conditional
 ranking error against the true winning probabilities of 100 new players, as a mean of 100
-repetitions, at alpha = 2^-30 (Table 1) and over alpha (Figure 2, 20 repetitions). RankSVM gets the
-explicit product features of the edges; its alpha is on the scale of its own mean loss. Its
-tolerance is 1e-3 in the table. It is 1e-9 in the figure, because with a large alpha RankSVM would
-otherwise stop at zero.
+repetitions, at alpha = 2^-30 (Table 1) and over alpha (Figure 2), from the same repetitions.
+RankSVM gets the explicit product features of the edges; its alpha is on the scale of its own mean
+loss.
+
+    python -m benchmarks.papers.conditional_table1_games [repetitions, default 100]
 """
 
 from __future__ import annotations
 
+import sys
 import warnings
 from pathlib import Path
 
 import numpy as np
+from joblib import Parallel, delayed
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.papers import table
@@ -23,9 +26,11 @@ from rankwise.metrics import conditional_error
 
 FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/conditional_figure2.png"
 SHARPNESS = (1, 10, 100)
+DIGITS = {1: 3, 10: 4, 100: 5}
 RELATIONS = ("general", "reciprocal")
-REPETITIONS, FIGURE_REPETITIONS = 100, 20
 ALPHAS = 2.0 ** np.arange(-30, 16, 3)
+SHOWN = (-30, -24, -18, -12, -6, 0, 6, 12, 15)
+"""Exponents of the alphas of Figure 2 that are printed."""
 
 PAPER = {
     ("regression", "general"): (0.4875, 0.04172, 0.001380),
@@ -37,46 +42,57 @@ PAPER = {
 }
 
 
-def main() -> None:
+def main(repetitions: int = 100) -> None:
+    cases = [(method, relation, w) for method, relation in PAPER for w in SHARPNESS]
+    curves = Parallel(n_jobs=2)(
+        delayed(errors_over)(*case, seed) for case in cases for seed in range(repetitions)
+    )
+    found = dict(zip(cases, np.array(curves).reshape(len(cases), repetitions, len(ALPHAS))))
     rows = []
-    for method, relation in PAPER:
-        for w, paper in zip(SHARPNESS, PAPER[method, relation]):
-            errors = np.concatenate(
-                [errors_over(method, relation, w, seed, ALPHAS[:1]) for seed in range(REPETITIONS)]
-            )
-            deviation = f"{errors.std(ddof=1) / np.sqrt(len(errors)):.5f}"
-            rows.append(
-                (f"w{w} {method}, {relation}", f"{errors.mean():.5f}", deviation, f"{paper}")
-            )
-    header = ("", "ours", "standard error", "paper")
-    table.show("Table 1, conditional ranking error, 100 repetitions", header, rows)
-    draw()
+    for (method, relation), paper in PAPER.items():
+        cells = []
+        for w, figure in zip(SHARPNESS, paper):
+            errors = found[method, relation, w][:, 0]
+            se, digits = errors.std(ddof=1) / np.sqrt(len(errors)), DIGITS[w]
+            cells += [f"{errors.mean():.{digits}f} ± {se:.{digits}f}", f"{figure:.{digits}f}"]
+        rows.append((f"{method}, {relation}", *cells))
+    header = ["", *(f"w{w} {what}" for w in SHARPNESS for what in ("ours", "paper"))]
+    title = f"Table 1, conditional ranking error, {repetitions} repetitions ± standard error"
+    table.show(title, header, rows)
+    shown = [int(np.flatnonzero(np.log2(ALPHAS) == power)[0]) for power in SHOWN]
+    rows = [
+        (f"w{w} {method}, {relation}", *(f"{e:.{DIGITS[w]}f}" for e in errors.mean(axis=0)[shown]))
+        for (method, relation, w), errors in found.items()
+    ]
+    header = ("log2 alpha", *map(str, SHOWN))
+    table.show(f"Figure 2, the same error, {repetitions} repetitions", header, rows)
+    draw(found)
 
 
-def errors_over(method, relation, w: float, seed: int, alphas, svm_tol=1e-3) -> np.ndarray:
+def errors_over(method, relation, w: float, seed: int) -> np.ndarray:
     """Test error for every alpha on one draw of the games."""
     games = make_rock_paper_scissors(w, random_state=seed)
     if method == "RankSVM":
-        coefs = [svm_weights(games, relation, alpha, svm_tol) for alpha in alphas]
+        coefs = [svm_weights(games, relation, alpha) for alpha in ALPHAS]
     else:
-        model = ConditionalRanker(alphas[0], objective=method, relation=relation)
-        coefs = model.fit(games.X, games.y, edges=games.edges).path(alphas)
+        model = ConditionalRanker(ALPHAS[0], objective=method, relation=relation)
+        coefs = model.fit(games.X, games.y, edges=games.edges).path(ALPHAS)
     scores = (games.X_test @ W @ games.X_test.T for W in coefs)
     return np.array([conditional_error(games.Y_test, S) for S in scores])
 
 
-def svm_weights(games, relation: str, alpha: float, tol: float) -> np.ndarray:
+def svm_weights(games, relation: str, alpha: float) -> np.ndarray:
     first, second = games.X[games.edges[:, 0]], games.X[games.edges[:, 1]]
     F = first[:, :, None] * second[:, None, :]
     if relation == "reciprocal":
         F = (F - F.swapaxes(1, 2)) / 2
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
-        model = RankSVM(alpha, tol=tol).fit(F.reshape(len(F), 9), games.y, qid=games.edges[:, 0])
+        model = RankSVM(alpha).fit(F.reshape(len(F), 9), games.y, qid=games.edges[:, 0])
     return model.coef_.reshape(3, 3)
 
 
-def draw() -> None:
+def draw(found: dict) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
@@ -87,11 +103,8 @@ def draw() -> None:
     for w, row in zip(SHARPNESS, axes):
         for relation, panel in zip(RELATIONS, row):
             for method, style in zip(methods, ("-o", "--s", ":^")):
-                errors = [
-                    errors_over(method, relation, w, seed, ALPHAS, svm_tol=1e-9)
-                    for seed in range(FIGURE_REPETITIONS)
-                ]
-                panel.plot(np.log2(ALPHAS), np.mean(errors, axis=0), style, ms=3, label=method)
+                errors = found[method, relation, w].mean(axis=0)
+                panel.plot(np.log2(ALPHAS), errors, style, ms=3, label=method)
             panel.set_yscale("log" if w == 100 else "linear")
             panel.set_title(f"w{w}, {relation} kernel", fontsize=9)
             panel.set_ylabel("conditional ranking error", fontsize=8)
@@ -105,4 +118,4 @@ def draw() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -35,8 +35,8 @@ def main(**words: str) -> None:
     rows = []
     for name, corpus in corpora(words).items():
         study = Study(name, corpus, 10)
-        K = study.kernel("max", True)
-        curves = [curve(K, study.y, study.documents, seed, most) for seed in range(repeats)]
+        F = study.features("max", True)
+        curves = [curve(F, study.y, study.documents, seed, most) for seed in range(repeats)]
         shared = min(map(len, curves))
         sizes, values = np.mean([points[:shared] for points in curves], axis=0).T
         axes.plot(sizes, 100 * values, "o-", markersize=3.5, label=name)
@@ -52,7 +52,7 @@ def main(**words: str) -> None:
     table.show("AUC by number of training candidates", ("", "candidates", "AUC"), rows)
 
 
-def curve(K, y, documents, seed: int, most: int) -> list[tuple[int, float]]:
+def curve(F, y, documents, seed: int, most: int) -> list[tuple[int, float]]:
     """(candidates, AUC) as documents are added, at the first sizes not below SIZES."""
     rng = np.random.default_rng(seed)
     halves = cut_folds(documents, 2, seed)
@@ -69,9 +69,9 @@ def curve(K, y, documents, seed: int, most: int) -> list[tuple[int, float]]:
         if len(np.unique(y[training])) < 2:
             continue
         within = np.split(np.arange(len(training)), counts[: n - 1])
-        part = K[np.ix_(training, training)]
+        part = F[training]
         chosen = choose(part, y[training], within, default_alphas(part), "rls")
-        scores = K[np.ix_(test, training)] @ chosen.coefficients
+        scores = F[test] @ (part.T @ chosen.coefficients)
         points.append((len(training), auc(y[test], scores)))
     return points
 

@@ -24,15 +24,14 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.papers import data, table
-from rankwise.applications.alpha_and_threshold import default_alphas
+from rankwise.applications.alpha_and_threshold import default_alphas, squares
 from rankwise.applications.candidate_pairs import (
     documents_of,
     graphs_of,
-    kernel_of,
     labelled_pairs,
     labels_of,
 )
-from rankwise.applications.ppi_evaluation import Evaluation, cross_validate_kernel, cut_folds
+from rankwise.applications.ppi_evaluation import Evaluation, cross_validate_features, cut_folds
 from rankwise.datasets import Corpus, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
 
@@ -86,18 +85,18 @@ class Study:
         )
         self.title = f"{name}: {(self.y > 0).sum()} positive, {(self.y < 0).sum()} negative"
 
-    def kernel(self, combine: str, normalize: bool):
-        return kernel_of(AllPathsVectorizer(combine, normalize).fit_transform(self.graphs))
+    def features(self, combine: str, normalize: bool):
+        return AllPathsVectorizer(combine, normalize).fit_transform(self.graphs)
 
-    def row(self, title: str, K, groups=None, **options):
+    def row(self, title: str, F, groups=None, **options):
         groups = self.documents if groups is None else groups
         start = time.perf_counter()
         tests = cut_folds(groups, self.folds if groups is self.documents else 10)
-        alphas = default_alphas(K)
+        alphas, unit = default_alphas(F), squares(F) / F.shape[0]
         if self.powers is not None:
-            alphas = 2.0 ** np.array(self.powers) * K.diagonal().mean()
-        found = cross_validate_kernel(K, self.y, groups, tests, alphas, **options)
-        chosen = sorted({fold.alpha / K.diagonal().mean() for fold in found.folds})
+            alphas = 2.0 ** np.array(self.powers) * unit
+        found = cross_validate_features(F, self.y, groups, tests, alphas, **options)
+        chosen = sorted({fold.alpha / unit for fold in found.folds})
         print(f"  {self.name} {title}: alpha / mean K_ii in", *(f"{a:.2g}" for a in chosen))
         left = len(found.folds) - len(found.aucs)
         if left:
@@ -113,19 +112,19 @@ class Study:
     def kernels(self, variants: list[tuple[str, bool]]) -> None:
         rows = [
             self.row(
-                f"{combine}{', normalised' if normalize else ''}", self.kernel(combine, normalize)
+                f"{combine}{', normalised' if normalize else ''}", self.features(combine, normalize)
             )
             for combine, normalize in variants
         ]
         self.show("kernels", rows)
 
     def learners(self, basis: int) -> None:
-        K = self.kernel("max", True)
-        rows = [self.row("least squares", K)]
-        if len(K) > basis:
-            rows.append(self.row(f"{basis} basis vectors", K, basis=basis))
-        rows.append(self.row("RankRLS", K, learner="rank_rls"))
-        rows.append(self.row("candidates at random", K, groups=range(len(K))))
+        F = self.features("max", True)
+        rows = [self.row("least squares", F)]
+        if len(self.y) > basis:
+            rows.append(self.row(f"{basis} basis vectors", F, basis=basis))
+        rows.append(self.row("RankRLS", F, learner="rank_rls"))
+        rows.append(self.row("candidates at random", F, groups=range(len(self.y))))
         self.show("learners on max, normalised", rows)
 
 

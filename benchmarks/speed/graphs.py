@@ -22,11 +22,10 @@ from rankwise.applications.alpha_and_threshold import choose, default_alphas
 from rankwise.applications.candidate_pairs import (
     documents_of,
     graphs_of,
-    kernel_of,
     labelled_pairs,
     labels_of,
 )
-from rankwise.applications.ppi_evaluation import cross_validate_kernel, cut_folds
+from rankwise.applications.ppi_evaluation import cross_validate_features, cut_folds
 from rankwise.datasets import Corpus, Dependency, Entity, Sentence, Token, read_ppi_corpus
 from rankwise.graphs import AllPathsVectorizer
 from rankwise.numerics.threads import one_blas_thread
@@ -88,12 +87,12 @@ def vectorise(pairs) -> None:
 
 
 def folds(pairs, basis: int, n_alphas: int) -> None:
-    K = kernel_of(AllPathsVectorizer("max", True).fit_transform(graphs_of(pairs)))
+    F = AllPathsVectorizer("max", True).fit_transform(graphs_of(pairs))
     y, documents = labels_of(pairs), documents_of(pairs)
     tests = cut_folds(documents, 10)
-    alphas = default_alphas(K)[:n_alphas]
+    alphas = default_alphas(F)[:n_alphas]
     start = time.perf_counter()
-    cross_validate_kernel(K, y, documents, tests, alphas[-1:])
+    cross_validate_features(F, y, documents, tests, alphas[-1:])
     once = time.perf_counter() - start
     print(f"\nten folds, documents left out in each, one alpha: {once:.1f} s")
     if len(y) <= basis * 10 / 9:
@@ -102,7 +101,7 @@ def folds(pairs, basis: int, n_alphas: int) -> None:
     names = documents[training]
     within = [np.flatnonzero(names == name) for name in np.unique(names.astype(str))]
     start = time.perf_counter()
-    choose(K[np.ix_(training, training)], y[training], within, alphas, "rls", basis, 0)
+    choose(F[training], y[training], within, alphas, "rls", basis, 0)
     fold = time.perf_counter() - start
     print(f"one fold, {basis} basis vectors, {len(alphas)} alphas: {fold:.1f} s")
 

@@ -68,3 +68,19 @@ class ClusterLost(ConnectionError):
 
 class VersionWarning(UserWarning):
     """A model file with parts of scikit-learn that another version of scikit-learn wrote."""
+
+
+class GraphWarning(UserWarning):
+    """Graphs whose heavy cycles had to be scaled down, because the sum of their walks diverges.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankwise.exceptions import GraphWarning
+    >>> from rankwise.graphs import AllPathsVectorizer, LabelledGraph
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     F = AllPathsVectorizer().fit_transform([LabelledGraph([{"a"}], [(0, 0, 1.5)])])
+    >>> [one.category is GraphWarning for one in caught]
+    [True]
+    """

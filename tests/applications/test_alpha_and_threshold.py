@@ -1,13 +1,16 @@
 """The choice of alpha and threshold, against brute force."""
 
+import tracemalloc
+
 import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from rankwise import RLS
-from rankwise.applications.alpha_and_threshold import best_threshold, choose, judge
+from rankwise.applications.alpha_and_threshold import best_threshold, choose, highest, judge
 from rankwise.exceptions import UndefinedMetric
 
 
@@ -32,7 +35,7 @@ def test_reduced_set_removes_the_basis_of_held_out_groups():
     X = rng.normal(size=(20, 30))
     K, y = X @ X.T, rng.choice([-1.0, 1.0], 20)
     groups = np.array_split(np.arange(20), 6)
-    chosen = choose(K, y, groups, [2.0], "rls", 12, 7)
+    chosen = choose(sparse.csr_matrix(X), y, groups, [2.0], "rls", 12, 7)
     basis = np.flatnonzero(chosen.coefficients)
     assert len(basis) == 12
     for group in groups:
@@ -50,7 +53,7 @@ def test_basis_vectors_that_are_the_same_graph_leave_one_by_one():
     X = np.repeat(rng.normal(size=(10, 4)), 3, axis=0)
     K, y, m = X @ X.T, rng.choice([-1.0, 1.0], 30), 30
     groups = np.array_split(rng.permutation(m), 7)
-    chosen = choose(K, y, groups, [2.0], "rls", 15, 7)
+    chosen = choose(sparse.csr_matrix(X), y, groups, [2.0], "rls", 15, 7)
     basis = np.flatnonzero(chosen.coefficients)
     apart = K + 2e-11 * np.trace(K) * np.eye(m)
     for group in groups:
@@ -59,3 +62,55 @@ def test_basis_vectors_that_are_the_same_graph_leave_one_by_one():
         system = F.T @ F + 2.0 * apart[np.ix_(left, left)]
         b = np.linalg.lstsq(system, F.T @ y[rest], rcond=1e-14)[0]
         assert_allclose(chosen.held_out[group], K[np.ix_(group, left)] @ b, atol=1e-6)
+
+
+@pytest.mark.parametrize("repeats", [1, 3])
+@pytest.mark.parametrize("alpha", [0.02, 2.0])
+def test_ranking_with_basis_vectors_by_brute_force(repeats, alpha):
+    """min Σ (y − c − K_MR b)² + alpha bᵀK_RR b over b and c, without the group and its basis."""
+    rng = np.random.default_rng(1)
+    X = np.repeat(rng.normal(size=(30 // repeats, 5)), repeats, axis=0)
+    K, y, m = X @ X.T, rng.choice([-1.0, 1.0], 30), 30
+    groups = np.array_split(rng.permutation(m), 7)
+    chosen = choose(sparse.csr_matrix(X), y, groups, np.array([alpha]), "rank_rls", 15, 7)
+    basis = np.flatnonzero(chosen.coefficients)
+    apart = K + 2e-11 * np.trace(K) * np.eye(m)
+
+    def fitted(rest, left):
+        F = np.column_stack((apart[np.ix_(rest, left)], np.ones(len(rest))))
+        penalty = np.zeros((len(left) + 1, len(left) + 1))
+        penalty[:-1, :-1] = alpha * apart[np.ix_(left, left)]
+        return np.linalg.lstsq(F.T @ F + penalty, F.T @ y[rest], rcond=1e-14)[0]
+
+    for group in groups:
+        rest, left = np.setdiff1d(np.arange(m), group), np.setdiff1d(basis, group)
+        *b, c = fitted(rest, left)
+        assert_allclose(chosen.held_out[group], K[np.ix_(group, left)] @ b + c, atol=2e-6)
+    *b, c = fitted(np.arange(m), basis)
+    scores = K @ chosen.coefficients + chosen.intercept
+    assert_allclose(scores, K[:, basis] @ b + c, atol=2e-6)
+
+
+@pytest.mark.parametrize("learner", ["rls", "rank_rls"])
+def test_a_basis_builds_no_matrix_of_all_items(learner):
+    """O(m r) memory: 3000 items with 20 basis vectors need far less than the 72 MB of m × m."""
+    rng = np.random.default_rng(0)
+    F = sparse.random(3000, 400, 0.02, "csr", random_state=0)
+    y = np.where(rng.random(3000) < 0.3, 1.0, -1.0)
+    groups = np.array_split(np.arange(3000), 300)
+    choose(F[:200], y[:200], groups[:20], np.array([1.0]), learner, 20, 0)  # compiles
+    tracemalloc.start()
+    choose(F, y, groups, np.array([1.0]), learner, 20, 0)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 20e6
+
+
+def test_the_highest_share():
+    scores = np.array([0.3, 0.9, 0.3, -1.0])
+    assert highest(scores, 0.5).tolist() == [True, True, False, False]
+    assert not highest(scores, 0.0).any() and highest(scores, 1).all()
+    assert highest(np.zeros(0), 0.5).tolist() == []
+    for share in (-0.1, 1.5, np.nan, "half", True, None):
+        with pytest.raises(ValueError, match="share must be a number between 0 and 1"):
+            highest(scores, share)

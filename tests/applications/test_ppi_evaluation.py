@@ -3,11 +3,12 @@
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from scipy import sparse
 
 from rankwise import metrics
 from rankwise.applications import ppi
 from rankwise.applications.alpha_and_threshold import choose
-from rankwise.applications.ppi_evaluation import cross_validate_kernel, cut_folds
+from rankwise.applications.ppi_evaluation import cross_validate_features, cut_folds
 
 ALPHAS = [0.1, 1.0, 10.0]
 
@@ -18,15 +19,14 @@ def test_cross_validation_equals_training_fold_by_fold(learner):
     rng = np.random.default_rng(3)
     X = rng.normal(size=(40, 6))
     y = np.where(X[:, 0] + rng.normal(size=40) > 0, 1.0, -1.0)
-    K, groups = X @ X.T, rng.integers(0, 12, 40)
+    F, groups = sparse.csr_matrix(X), rng.integers(0, 12, 40)
     tests = cut_folds(groups, 4, 1)
-    found = cross_validate_kernel(K, y, groups, tests, ALPHAS, learner)
+    found = cross_validate_features(F, y, groups, tests, ALPHAS, learner)
     for fold, test in zip(found.folds, tests):
         training = np.setdiff1d(np.arange(40), test)
         within = [np.flatnonzero(groups[training] == g) for g in np.unique(groups[training])]
-        part = K[np.ix_(training, training)]
-        chosen = choose(part, y[training], within, ALPHAS, learner)
-        scores = K[np.ix_(test, training)] @ chosen.coefficients + chosen.intercept
+        chosen = choose(F[training], y[training], within, ALPHAS, learner)
+        scores = X[test] @ X[training].T @ chosen.coefficients + chosen.intercept
         assert fold.alpha == chosen.alpha
         assert_allclose(fold.threshold, chosen.threshold, atol=1e-8)
         assert_allclose(found.scores[test], scores, atol=1e-8)
@@ -39,8 +39,9 @@ def test_cross_validation_by_document(corpora):
     assert found.auc > 0.9 and 0.5 < found.f <= 1 and len(found.folds) == 4
     assert found.cooccurrence.recall == 1.0
     assert sum(fold.n_test for fold in found.folds) == len(corpora[0].pairs)
-    basis = ppi.cross_validate(corpora[0], folds=4, alphas=ALPHAS, basis=60)
-    assert basis.auc > 0.8
+    for learner in ("rls", "rank_rls"):
+        found = ppi.cross_validate(corpora[0], folds=4, alphas=ALPHAS, basis=60, learner=learner)
+        assert found.auc > 0.8
     given_folds = [[f"d{i}", f"d{i + 4}"] for i in range(4)]
     assert len(ppi.cross_validate(corpora[0], folds=given_folds, alphas=[1.0]).folds) == 4
     random = ppi.cross_validate(corpora[0], folds=4, split="pairs", alphas=[1.0])

@@ -1,16 +1,20 @@
 """Label-pair features: their products are the kernel of the definitions."""
 
+import warnings
+
 import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 from scipy import sparse
+from scipy.sparse import csgraph
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV
 from sklearn.pipeline import make_pipeline
 
 from rankwise import RankRLS
+from rankwise.exceptions import GraphWarning
 from rankwise.graphs import AllPathsVectorizer, LabelledGraph, all_paths_vectorizer
 from tests import reference_graphs as reference
 
@@ -55,33 +59,129 @@ def test_negative_weights(graph, combine):
     assert_allclose((F @ F.T).toarray(), [[expected]], atol=1e-9)
 
 
-@settings(max_examples=60)
-@given(graphs(), st.sampled_from([1.0, 2.5]))
-def test_refuses_exactly_what_diverges(graph, scale):
-    edges = [(a, b, scale * w) for a, b, w in graph.edges]
-    graph = LabelledGraph(graph.labels, edges)
-    assume(abs(radius(graph) - 1) > 1e-6)
-    if radius(graph) < 1:
-        assert np.isfinite(AllPathsVectorizer().fit_transform([graph]).data).all()
-    else:
-        with pytest.raises(ValueError, match=r"graphs\[0\] has a spectral radius of"):
-            AllPathsVectorizer().fit([graph])
-
-
-@pytest.mark.parametrize(
-    "edges",
-    [
-        [(0, 0, 1.0)],
-        [(0, 1, 1.0), (1, 0, 1.0)],
-        [(0, 1, -1.0), (1, 0, 1.0)],
-        [(0, 0, 0.5), (0, 0, 0.5)],
-        [(0, 1, 2.0), (1, 0, 2.0)],
-    ],
+@settings(max_examples=30)
+@given(
+    st.lists(graphs(), min_size=1, max_size=3),
+    st.sampled_from([1.0, 2.5]),
+    st.sampled_from(VARIANTS),
 )
-def test_refuses_a_radius_of_one(edges):
-    fine = LabelledGraph([{"a"}], [])
-    with pytest.raises(ValueError, match=r"graphs\[1\].*Scale"):
-        AllPathsVectorizer().fit([fine, LabelledGraph([{"a"}, {"b"}], edges)])
+def test_scales_exactly_what_diverges(several, scale, variant):
+    """By brute force: heavy strong components scaled to 0.9, all else as it is; one warning."""
+    several = [LabelledGraph(g.labels, [(a, b, scale * w) for a, b, w in g.edges]) for g in several]
+    radii = np.array([radius(graph) for graph in several])
+    assume(all(abs(r - 1) > 1e-6 and not 0.97 < r < 1 for g in several for r in strong_radii(g)))
+    combine, normalize = variant
+    vectorizer = AllPathsVectorizer(combine, normalize)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        F = vectorizer.fit_transform(several)
+    heavy = int(np.count_nonzero(radii > 1))
+    assert len(caught) == (heavy > 0)
+    if heavy:
+        assert f"{heavy} of {len(several)} graphs" in str(caught[0].message)
+        assert f"{radii.max():.3g}" in str(caught[0].message)
+    light = [scaled_down(graph) for graph in several]
+    assert_allclose(
+        (F @ F.T).toarray(),
+        reference.kernel_matrix(light, light, combine, normalize),
+        rtol=1e-9,
+        atol=1e-9,
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        assert_allclose(vectorizer.transform(several).toarray(), F.toarray(), atol=1e-15)
+        alone = [vectorizer.transform([graph]).toarray()[0] for graph in several]
+    assert_allclose(alone, F.toarray(), rtol=1e-12, atol=1e-15)
+
+
+def strong_radii(graph):
+    """The spectral radius of every strong component."""
+    A = graph.adjacency()
+    _, part = csgraph.connected_components(A != 0, directed=True, connection="strong")
+    return [
+        np.abs(np.linalg.eigvals(A[np.ix_(part == c, part == c)])).max() for c in np.unique(part)
+    ]
+
+
+def scaled_down(graph):
+    """The graph with the edges within each heavy strong component scaled to a radius of 0.9."""
+    if not graph.n_vertices:
+        return graph
+    A = graph.adjacency()
+    _, part = csgraph.connected_components(A != 0, directed=True, connection="strong")
+    radii = strong_radii(graph)
+    factor = [0.9 / r if r >= 1 else 1.0 for r in radii]
+    edges = [(a, b, w * factor[part[a]] if part[a] == part[b] else w) for a, b, w in graph.edges]
+    return LabelledGraph(graph.labels, edges)
+
+
+HEAVY = {
+    "a loop of 1": [(0, 0, 1.0)],
+    "I − A is singular": [(0, 1, 1.0), (1, 0, 1.0)],
+    "radius 1, complex": [(0, 1, -1.0), (1, 0, 1.0)],
+    "parallel loops": [(0, 0, 0.5), (0, 0, 0.5)],
+    "a loop of −3": [(0, 0, -3.0), (0, 1, 0.3)],
+    "radius 2": [(0, 1, 2.0), (1, 0, 2.0)],
+    "radius 1.29": [(0, 1, 0.9), (1, 0, 0.9), (0, 0, 0.6450697674418605)],
+    "three around": [(0, 1, 0.9), (1, 2, 0.9), (2, 0, 0.9), (1, 0, 0.9), (2, 1, 0.9), (0, 2, 0.9)],
+    "huge": [(0, 1, 1e150), (1, 0, 1e150)],
+    "cycle, then chain": [(0, 1, 1.0), (1, 0, 1.0), (1, 2, 0.5), (3, 0, 0.25)],
+}
+
+
+@pytest.mark.parametrize("edges", HEAVY.values(), ids=HEAVY)
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_heavy_cycles_are_scaled_with_one_warning(edges, variant):
+    fine = LabelledGraph([{"a"}, {"b"}], [(0, 1, 0.5)])
+    heavy = LabelledGraph([{"a"}, {"b"}, {"c"}, {"d"}], edges)
+    vectorizer = AllPathsVectorizer(*variant)
+    with pytest.warns(GraphWarning, match=r"^2 of 3 graphs: .* graphs\[[12]\]") as caught:
+        F = vectorizer.fit_transform([fine, heavy, heavy])
+    assert len(caught) == 1
+    light = [fine, scaled_down(heavy), scaled_down(heavy)]
+    expected = reference.kernel_matrix(light, light, *variant)
+    assert_allclose((F @ F.T).toarray(), expected, rtol=1e-9)
+    alone = AllPathsVectorizer(*variant).fit_transform([fine])
+    assert_allclose((alone @ alone.T).toarray(), [[(F[0] @ F[0].T).toarray()[0, 0]]])
+    with pytest.warns(GraphWarning, match="^1 of 1 graphs"):
+        assert_allclose(vectorizer.transform([heavy]).toarray(), F[[1]].toarray())
+
+
+def test_a_radius_close_to_one():
+    """Below 1 the sum is exact; 1 within rounding counts as 1."""
+    below = LabelledGraph([{"a"}, {"b"}], [(0, 1, 1 - 1e-6), (1, 0, 1.0)])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        F = AllPathsVectorizer().fit_transform([below]).toarray()
+    assert_allclose(F.max(), 1e6, rtol=1e-5)
+    almost = LabelledGraph([{"a"}, {"b"}], [(0, 1, 1 - 1e-16), (1, 0, 1.0)])
+    with pytest.warns(GraphWarning):
+        assert AllPathsVectorizer().fit_transform([almost]).max() < 10
+
+
+def test_weights_beyond_floating_point_are_refused():
+    chain = LabelledGraph([{"a"}, {"b"}, {"c"}], [(0, 1, 1e200), (1, 2, 1e200)])
+    loops = LabelledGraph([{"a"}], [(0, 0, 1e308), (0, 0, 1e308)])
+    for graph, longest in [(chain, None), (loops, None), (chain, 3), (loops, 3)]:
+        with pytest.raises(ValueError, match=r"walks of graphs\[1\] are too heavy"):
+            AllPathsVectorizer(longest=longest).fit([LabelledGraph([{"a"}], []), graph])
+
+
+@settings(max_examples=30)
+@given(st.lists(graphs(), min_size=1, max_size=3), st.integers(1, 6), st.sampled_from(VARIANTS))
+def test_walks_of_a_finite_length(several, longest, variant):
+    """A + A² + … + A^longest by powers of A, also for graphs whose walks have no finite sum."""
+    combine, normalize = variant
+    several = [LabelledGraph(g.labels, [(a, b, 3 * w) for a, b, w in g.edges]) for g in several]
+    F = AllPathsVectorizer(combine, normalize, longest=longest).fit_transform(several)
+    expected = reference.kernel_matrix(several, several, combine, normalize, longest)
+    assert_allclose((F @ F.T).toarray(), expected, rtol=1e-9, atol=1e-9)
+
+
+def test_long_walks_of_an_acyclic_graph_are_all_walks():
+    chain = LabelledGraph([{str(i)} for i in range(9)], [(i, i + 1, 0.9) for i in range(8)])
+    short, every = AllPathsVectorizer(longest=50), AllPathsVectorizer()
+    assert_allclose(short.fit_transform([chain]).toarray(), every.fit_transform([chain]).toarray())
 
 
 def test_features_of_a_path():
@@ -138,8 +238,11 @@ def test_neither_does_the_number_of_tasks(monkeypatch, entries):
     assert (AllPathsVectorizer("max", True).fit_transform(many) != expected).nnz == 0
     diverging = LabelledGraph([{"a"}, {"b"}], [(0, 1, 2.0), (1, 0, 2.0)])
     for n_jobs in (1, 2):
-        with pytest.raises(ValueError, match=r"graphs\[7\] has a spectral radius of 2"):
+        with pytest.warns(
+            GraphWarning, match=r"^2 of 42 graphs: .* 2, is that of graphs\[7\]"
+        ) as caught:
             AllPathsVectorizer(n_jobs=n_jobs).fit([*many[:7], diverging, *many[7:], diverging])
+        assert len(caught) == 1
 
 
 def test_normalised_rows_have_norm_one_and_empty_graphs_none():
@@ -147,6 +250,13 @@ def test_normalised_rows_have_norm_one_and_empty_graphs_none():
     F = AllPathsVectorizer("max", True).fit_transform(several)
     norms = np.sqrt(F.multiply(F).sum(axis=1)).A1
     assert_allclose(norms, [1, 1, 1, 1, 1, 0, 0])
+
+
+def test_norms_do_not_depend_on_other_graphs():
+    weights = (1e-150, 1e-9, 1.0, 1e9, 1e150)
+    several = [LabelledGraph([{"a"}, {"b"}], [(0, 1, w)]) for w in weights]
+    for order in (several, several[::-1]):
+        assert_allclose(AllPathsVectorizer(normalize=True).fit_transform(order).toarray(), 1.0)
 
 
 def test_works_in_pipelines_and_searches():
@@ -164,6 +274,9 @@ def test_bad_input():
     for arguments, given_graphs, message in [
         ({"combine": "mean"}, [graph], "combine must be one of 'sum', 'max'"),
         ({"normalize": "l2"}, [graph], "normalize must be True or False"),
+        ({"longest": 0}, [graph], "longest must be None or a positive integer; got 0"),
+        ({"longest": True}, [graph], "longest must be None or a positive integer; got True"),
+        ({"longest": 2.5}, [graph], "longest must be None or a positive integer; got 2.5"),
         ({"n_jobs": 0}, [graph], "n_jobs must be None or a nonzero integer; got 0"),
         ({}, [], "graphs is empty"),
         ({}, graph, r"must be a list of LabelledGraph; got LabelledGraph\(1"),

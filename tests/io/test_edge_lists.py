@@ -1,4 +1,4 @@
-"""read_preferences, read_edges and read_ratings: the result, and what is said about odd files."""
+"""read_preferences and read_ratings: the result, and what is said about odd files."""
 
 import io
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rankwise as rw
-from rankwise.datasets import read_edges, read_preferences, read_ratings
+from rankwise.datasets import read_preferences, read_ratings
 
 
 def _file(text):
@@ -66,25 +66,6 @@ def test_unknown_names_are_refused():
         read_preferences(_file("pear plum\n"), items=["pear", "apple"])
     with pytest.raises(ValueError, match="items contains a name twice"):
         read_preferences(_file("a b\n"), items=["a", "a"])
-
-
-def test_edges_by_number_and_by_name():
-    found = read_edges(_file("0 1 2.5\n3 0 -1\n"))
-    assert found.edges.tolist() == [[0, 1], [3, 0]]
-    assert found.y.tolist() == [2.5, -1.0]
-    assert found.row_names is None
-    named = read_edges(_file("drug,target,value\nb,t9,1\na,t1,2\n"))
-    assert named.edges.tolist() == [[1, 1], [0, 0]]
-    assert named.row_names.tolist() == ["a", "b"]
-    given = read_edges(_file("b,t9,1\n"), rows=["b", "a"], columns=["t1", "t9"])
-    assert given.edges.tolist() == [[0, 1]]
-    shared = read_edges(_file("b c\na b\n"), one_domain=True)
-    assert shared.edges.tolist() == [[1, 2], [0, 1]]
-    assert shared.y is None
-    with pytest.raises(rw.ReadError, match="line 1, column 'column': 't9' is not in columns"):
-        read_edges(_file("b,t9,1\n"), columns=["t1"])
-    with pytest.raises(rw.ReadError, match="line 2, column 'value': 'x' is not a number"):
-        read_edges(_file("a b 1\nb a x\n"))
 
 
 @pytest.mark.parametrize(

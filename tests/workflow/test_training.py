@@ -51,7 +51,7 @@ def test_the_record_holds_the_declared_fields_in_their_order():
     edges = np.array([(i, j) for i in range(6) for j in range(6)])
     relation = Relation(nodes, None, edges, X[:, 0][edges[:, 0]] * X[:, 1][edges[:, 1]])
     of_relation = train(Recipe(learner="conditional", alpha=1.0), relation).record
-    assert list(of_relation) == declared[:11]
+    assert list(of_relation) == declared[:13]
     assert len(of_relation["trained"].pop("fingerprint")) == 64
     assert of_relation["trained"] == {"source": "data", "summary": "36 edges, 6 nodes", "items": 36}
     assert of_relation["path"] is None and of_relation["support"] is None

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from numbers import Integral
+from numbers import Integral, Real
 from typing import NamedTuple
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from rankwise.applications.candidate_pairs import kernel_of
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.kernel_folds import LeaveOut
-from rankwise.learners.rank_rls import RLS
+from rankwise.holdout.quadratic_problem import QuadraticProblem
+from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.metrics import auc
 from rankwise.spaces.basis_removal import REDUNDANT
 
@@ -38,14 +41,19 @@ class Chosen(NamedTuple):
     intercept: float
 
 
-def default_alphas(K: np.ndarray) -> np.ndarray:
+def default_alphas(F: sparse.csr_matrix) -> np.ndarray:
     """2^-14 … 2^6, every second power, times the mean of the kernel's diagonal."""
-    scale = float(np.mean(np.diagonal(K)))
+    scale = squares(F) / F.shape[0]
     return 2.0 ** np.arange(-14, 8, 2) * (scale if scale > 0 else 1.0)
 
 
+def squares(F: sparse.csr_matrix) -> float:
+    """The trace of the kernel F Fᵀ."""
+    return float(np.square(F.data).sum())
+
+
 def choose(
-    K: np.ndarray,
+    F: sparse.csr_matrix,
     y: np.ndarray,
     groups: list[np.ndarray],
     alphas: np.ndarray,
@@ -56,16 +64,17 @@ def choose(
     """The alpha with the largest AUC of predictions for held-out groups, and the threshold with the
     largest F of these predictions.
 
-    It costs O(m³) per alpha for m items, or one eigendecomposition with a basis of r items.
+    It costs O(m³) per alpha for m items and a kernel matrix of m × m. With a basis of r items it
+    costs one eigendecomposition, O(m r²), and matrices of m × r.
     """
     if basis is not None and (not isinstance(basis, Integral) or basis < 1):
         raise ValueError(f"basis must be None or a positive integer; got {basis!r}.")
     if basis is None or basis >= len(y):
-        return choose_each(K, y, [(np.zeros(0, dtype=int), groups)], alphas, learner)[0]
-    if learner != "rls":
-        raise ValueError('basis works with learner="rls".')
+        everything = [(np.zeros(0, dtype=int), groups)]
+        return choose_each(kernel_of(F), y, everything, alphas, learner)[0]
     members = check_random_state(random_state).choice(len(y), basis, replace=False)
-    return _choose_reduced(K, y, groups, np.sort(alphas)[::-1], np.sort(members))
+    reduced = ReducedRanking if learner == "rank_rls" else ReducedRegression
+    return _choose_reduced(reduced(F, y, np.sort(members)), groups, np.sort(alphas)[::-1])
 
 
 def choose_each(
@@ -90,25 +99,82 @@ def choose_each(
     return [best[number] for number in range(len(parts))]
 
 
-def _choose_reduced(
-    K: np.ndarray, y: np.ndarray, groups: list[np.ndarray], alphas: np.ndarray, basis: np.ndarray
-) -> Chosen:
-    """The same with basis vectors, of which those of a held-out group are removed with it.
+class ReducedRegression:
+    """Least squares on the kernel F Fᵀ with basis vectors, those of a held-out group removed.
 
     Candidates of one sentence often have the same graph. A small number on the kernel's diagonal,
-    far below any alpha, makes them different, so that an update can remove a basis vector.
+    far below any alpha, makes them different, so that an update can remove a basis vector. Here it
+    is one more feature of each basis vector.
     """
-    apart = K.copy()
-    apart.flat[:: len(K) + 1] += 2 * REDUNDANT * np.trace(K)
-    model = RLS(alphas[0], kernel="precomputed", basis=basis).fit(apart, y)
-    held_out = model.training_problem.leave_groups_out(groups, alphas)[..., 0]
+
+    def __init__(self, F: sparse.csr_matrix, y: np.ndarray, basis: np.ndarray):
+        own = np.full(len(basis), np.sqrt(2 * REDUNDANT * squares(F)))
+        place = (basis, np.arange(len(basis)))
+        apart = sparse.csr_matrix((own, place), shape=(F.shape[0], len(basis)))
+        self.F, self.y = sparse.hstack((F, apart), format="csr"), y
+        self.basis, self.problem = basis, self._problem(basis)
+
+    def _problem(self, basis: np.ndarray) -> QuadraticProblem:
+        return RLS(kernel=inner_products, basis=basis).hold_outs(self.F, self.y)
+
+    def held_out(self, groups: list[np.ndarray], alphas: np.ndarray) -> np.ndarray:
+        """(alphas, m) predictions for each item by the model without its group."""
+        return self.problem.leave_groups_out(groups, alphas)[..., 0]
+
+    def solution(self, alpha: float) -> tuple[np.ndarray, float]:
+        """(m,) dual coefficients, zero for items outside the basis, and the intercept."""
+        coefficients = np.zeros(len(self.y))
+        coefficients[self.basis] = self.problem.path([alpha])[0][:, 0]
+        return coefficients, 0.0
+
+
+class ReducedRanking(ReducedRegression):
+    """The same for RankRLS with alpha × (number of training items), whatever is held out, plus the
+    intercept that makes the residuals sum to zero.
+
+    The mean of all items is one more item, of weight 0. It leaves with every group, so that the
+    prediction for it tells the mean score of the items that stay, and with it the intercept.
+    """
+
+    def _problem(self, basis: np.ndarray) -> QuadraticProblem:
+        mean = sparse.csr_matrix(self.F.mean(axis=0))
+        items, y = sparse.vstack((self.F, mean), format="csr"), np.append(self.y, 0.0)
+        weight = np.append(np.ones(len(self.y)), 0.0)
+        model = RankRLS(kernel=inner_products, basis=basis)
+        return model.hold_outs(items, y, sample_weight=weight)
+
+    def held_out(self, groups: list[np.ndarray], alphas: np.ndarray) -> np.ndarray:
+        y, m = self.y, len(self.y)
+        out = np.empty((len(alphas), m))
+        for group in groups:
+            left, staying = np.append(np.sort(group), m), max(m - len(group), 1)
+            f = self.problem.without(left, alphas * staying)[..., 0]
+            total = m * f[:, -1] - f[:, :-1].sum(axis=1)
+            intercept = (y.sum() - y[group].sum() - total) / staying
+            out[:, left[:-1]] = f[:, :-1] + intercept[:, None]
+        return out
+
+    def solution(self, alpha: float) -> tuple[np.ndarray, float]:
+        coefficients, _ = super().solution(alpha * len(self.y))
+        return coefficients, float(np.mean(self.y - self.F @ (self.F.T @ coefficients)))
+
+
+def inner_products(X: sparse.csr_matrix, Y: sparse.csr_matrix) -> np.ndarray:
+    """The linear kernel as a dense matrix, without the detour over the weights of the features,
+    of which there are many more than items."""
+    return (X @ Y.T).toarray()
+
+
+def _choose_reduced(
+    model: ReducedRegression, groups: list[np.ndarray], alphas: np.ndarray
+) -> Chosen:
+    """The same with basis vectors, of which those of a held-out group are removed with it."""
+    y, held_out = model.y, model.held_out(groups, alphas)
     qualities = [pooled_auc(y, scores) for scores in held_out]
     best = int(np.argmax(qualities))
-    coefficients = np.zeros(len(y))
-    coefficients[model.basis_index_] = model.path([alphas[best]])[0]
-    alpha, held_out, quality = float(alphas[best]), held_out[best], qualities[best]
-    threshold = best_threshold(y > 0, held_out)
-    return Chosen(alpha, threshold, quality, held_out, np.zeros(0), coefficients, 0.0)
+    alpha, threshold = float(alphas[best]), best_threshold(y > 0, held_out[best])
+    solution = model.solution(alpha)
+    return Chosen(alpha, threshold, qualities[best], held_out[best], np.zeros(0), *solution)
 
 
 def pooled_auc(y: np.ndarray, scores: np.ndarray) -> float:
@@ -153,3 +219,15 @@ def best_threshold(y: np.ndarray, scores: np.ndarray) -> float:
     if last + 1 == len(ranked):
         return float(ranked[-1] - 1.0 - abs(ranked[-1]))
     return float(ranked[last + 1] + (ranked[last] - ranked[last + 1]) / 2)
+
+
+def highest(scores: np.ndarray, share: float) -> np.ndarray:
+    """(m,) True for the `share` of the candidates with the highest scores, to the nearest integer.
+
+    Of candidates with equal scores the earlier ones are taken.
+    """
+    if not isinstance(share, Real) or isinstance(share, bool) or not 0 <= share <= 1:
+        raise ValueError(f"share must be a number between 0 and 1; got {share!r}.")
+    chosen = np.zeros(len(scores), dtype=bool)
+    chosen[np.argsort(-scores, kind="stable")[: round(float(share) * len(scores))]] = True
+    return chosen

@@ -1,9 +1,9 @@
-"""Candidate pairs of entities as the learners see them: graphs, labels, documents, a kernel."""
+"""Candidate pairs of entities as the learners see them: graphs, features, labels, documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
@@ -15,24 +15,24 @@ from rankwise.numerics.memory import refuse_too_large
 Candidates = Corpus | Sentence | Pair | Iterable[Sentence | Pair]
 
 
-class TrainingKernel(NamedTuple):
-    """The labelled candidates of a corpus: features F, kernel K = F Fᵀ, labels ±1, documents."""
+class TrainingCandidates(NamedTuple):
+    """The labelled candidates of a corpus: features F, whose products are the kernel, labels ±1 and
+    documents."""
 
     vectorizer: AllPathsVectorizer
     F: sparse.csr_matrix
-    K: np.ndarray
     y: np.ndarray
     documents: np.ndarray
 
 
-def training_kernel(
-    corpus: Candidates, combine: str = "max", normalize: bool = True, n_jobs: int | None = None
-) -> TrainingKernel:
-    """The kernel of the labelled candidates; the arguments are those of AllPathsVectorizer."""
+def training_candidates(
+    corpus: Candidates, combine: str = "max", normalize: bool = True, **options: Any
+) -> TrainingCandidates:
+    """The features of the labelled candidates; the arguments are those of AllPathsVectorizer."""
     pairs = labelled_pairs(corpus)
-    vectorizer = AllPathsVectorizer(combine, normalize, n_jobs=n_jobs)
+    vectorizer = AllPathsVectorizer(combine, normalize, **options)
     F = vectorizer.fit_transform(graphs_of(pairs))
-    return TrainingKernel(vectorizer, F, kernel_of(F), labels_of(pairs), documents_of(pairs))
+    return TrainingCandidates(vectorizer, F, labels_of(pairs), documents_of(pairs))
 
 
 def pairs_of(corpus: Candidates) -> list[Pair]:
@@ -78,5 +78,6 @@ def documents_of(pairs: list[Pair]) -> np.ndarray:
 
 def kernel_of(F: sparse.csr_matrix) -> np.ndarray:
     """The dense m × m matrix F Fᵀ."""
-    refuse_too_large(F.shape[0], F.shape[0], "the kernel matrix", "train on fewer candidates")
+    way_out = "use basis=, or train on fewer candidates"
+    refuse_too_large(F.shape[0], F.shape[0], "the kernel matrix", way_out)
     return (F @ F.T).toarray()

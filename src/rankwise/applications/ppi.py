@@ -13,8 +13,13 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.applications.alpha_and_threshold import LEARNERS, choose, default_alphas
-from rankwise.applications.candidate_pairs import Candidates, graphs_of, pairs_of, training_kernel
+from rankwise.applications.alpha_and_threshold import LEARNERS, choose, default_alphas, highest
+from rankwise.applications.candidate_pairs import (
+    Candidates,
+    graphs_of,
+    pairs_of,
+    training_candidates,
+)
 from rankwise.applications.ppi_evaluation import Evaluation, Transfer, cross_validate, transfer
 from rankwise.io.sentences import Pair
 from rankwise.supervision.queries import Queries
@@ -32,7 +37,8 @@ __all__ = [
 
 
 class Prediction(NamedTuple):
-    """A candidate with its score; it `interacts` if the score is above the chosen threshold."""
+    """A candidate with its score; it `interacts` if the score is above the chosen threshold, or
+    among the highest, see InteractionRanker.predict."""
 
     pair: Pair
     score: float
@@ -55,18 +61,18 @@ class Contribution(NamedTuple):
 class InteractionRanker(BaseEstimator):
     """Scores candidate pairs, after learning from a corpus in which some pairs interact.
 
-    fit costs one m × m inverse per alpha for m candidates, or one r × r eigenproblem with a basis
-    of r. It also predicts every document by the model without that document. These predictions
-    choose alpha (largest AUC) and the threshold (largest F).
+    fit costs one m × m inverse per alpha for m candidates, or one r × r eigenproblem and O(m r)
+    memory with a basis of r. It also predicts every document by the model without that document.
+    These predictions choose alpha (largest AUC) and the threshold (largest F).
 
     Parameters
     ----------
-    combine, normalize : of the kernel, see rankwise.graphs.AllPathsVectorizer
+    combine, normalize, longest : of the kernel, see rankwise.graphs.AllPathsVectorizer
     learner : "rls" (y = ±1, as in the paper) or "rank_rls" (all pairs of candidates; here alpha is
         multiplied by the number of training candidates)
     alphas : grid, default 2^-14 … 2^6 (every second power) times the mean of the kernel's diagonal
     basis : None for all candidates, or the largest number of random candidates as basis vectors
-        (sparse RLS), with learner "rls"
+        (a reduced set); then no m × m matrix is built
     random_state : draws the basis
     n_jobs : threads of the vectoriser
 
@@ -83,6 +89,7 @@ class InteractionRanker(BaseEstimator):
         combine: str = "max",
         normalize: bool = True,
         *,
+        longest: int | None = None,
         learner: str = "rls",
         alphas: Any = None,
         basis: int | None = None,
@@ -91,6 +98,7 @@ class InteractionRanker(BaseEstimator):
     ):
         self.combine = combine
         self.normalize = normalize
+        self.longest = longest
         self.learner = learner
         self.alphas = alphas
         self.basis = basis
@@ -100,13 +108,14 @@ class InteractionRanker(BaseEstimator):
     def fit(self, corpus: Candidates, y: Any = None) -> InteractionRanker:
         """Learn from the labelled pairs of a Corpus, or of a list of sentences or pairs."""
         check_choice("learner", self.learner, LEARNERS)
-        data = training_kernel(corpus, self.combine, self.normalize, self.n_jobs)
+        options = {"longest": self.longest, "n_jobs": self.n_jobs}
+        data = training_candidates(corpus, self.combine, self.normalize, **options)
         self.vectorizer_, self.documents_ = data.vectorizer, data.documents
-        alphas = default_alphas(data.K) if self.alphas is None else check_alphas(self.alphas)
+        alphas = default_alphas(data.F) if self.alphas is None else check_alphas(self.alphas)
         groups = list(Queries.from_labels(data.documents, len(data.y)))
         if len(groups) < 2:
             raise ValueError("corpus must have labelled pairs in two or more documents.")
-        chosen = choose(data.K, data.y, groups, alphas, self.learner, self.basis, self.random_state)
+        chosen = choose(data.F, data.y, groups, alphas, self.learner, self.basis, self.random_state)
         self.alpha_, self.threshold_, self.auc_ = chosen.alpha, chosen.threshold, chosen.auc
         self.held_out_, self.intercept_ = chosen.held_out, chosen.intercept
         self.coef_ = np.asarray(data.F.T @ chosen.coefficients).ravel()
@@ -120,13 +129,21 @@ class InteractionRanker(BaseEstimator):
             return np.zeros(0)
         return self.vectorizer_.transform(graphs_of(pairs)) @ self.coef_ + self.intercept_
 
-    def predict(self, corpus: Candidates) -> list[Prediction]:
-        """One Prediction per candidate of a Corpus, of sentences or of pairs, in their order."""
+    def predict(self, corpus: Candidates, share: float | None = None) -> list[Prediction]:
+        """One Prediction per candidate of a Corpus, of sentences or of pairs, in their order.
+
+        The threshold is that of the training corpus. On another corpus it is often far off,
+        because corpora differ in the share of candidates that interact. If this share can be
+        guessed, give it: the candidates with the highest scores, that share of them, then interact
+        (Table 5 of Airola et al. 2008). It is a share of the candidates given here, so give all of
+        the corpus at once.
+        """
         pairs = pairs_of(corpus)
         scores = self.decision_function(pairs)
+        called = scores > self.threshold_ if share is None else highest(scores, share)
         return [
-            Prediction(pair, float(score), bool(score > self.threshold_))
-            for pair, score in zip(pairs, scores)
+            Prediction(pair, float(score), bool(interacts))
+            for pair, score, interacts in zip(pairs, scores, called)
         ]
 
     def explain(self, pair: Pair, k: int = 10) -> list[Contribution]:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
 from rankwise.applications.alpha_and_threshold import (
@@ -23,13 +24,15 @@ from rankwise.applications.alpha_and_threshold import (
     choose,
     choose_each,
     default_alphas,
+    highest,
     judge,
 )
 from rankwise.applications.candidate_pairs import (
     Candidates,
+    kernel_of,
     labelled_pairs,
     labels_of,
-    training_kernel,
+    training_candidates,
 )
 from rankwise.metrics import auc
 from rankwise.supervision.queries import Queries
@@ -110,11 +113,11 @@ def cross_validate(
     """
     check_choice("learner", learner, LEARNERS)
     check_choice("split", split, SPLITS)
-    _, _, K, y, documents = training_kernel(corpus, **kernel_options)
+    _, F, y, documents = training_candidates(corpus, **kernel_options)
     groups = documents if split == "documents" else np.arange(len(y))
     tests = cut_folds(groups, folds, random_state)
-    alphas = default_alphas(K) if alphas is None else alphas
-    return cross_validate_kernel(K, y, groups, tests, alphas, learner, basis, random_state)
+    alphas = default_alphas(F) if alphas is None else alphas
+    return cross_validate_features(F, y, groups, tests, alphas, learner, basis, random_state)
 
 
 def cut_folds(
@@ -136,8 +139,8 @@ def cut_folds(
     return [np.flatnonzero(rows) for rows in cut if rows.any()]
 
 
-def cross_validate_kernel(
-    K: np.ndarray,
+def cross_validate_features(
+    F: sparse.csr_matrix,
     y: np.ndarray,
     groups: np.ndarray,
     tests: list[np.ndarray],
@@ -146,14 +149,14 @@ def cross_validate_kernel(
     basis: int | None = None,
     random_state: Seed = 0,
 ) -> Evaluation:
-    """Cross-validation on a kernel matrix; groups stay whole within each training part."""
+    """Cross-validation on the kernel F Fᵀ; groups stay whole within each training part."""
     codes = Queries.from_labels(groups, len(y)).codes
     parts = [(test, _groups_without(codes, test)) for test in tests]
     if basis is None:
-        choices = choose_each(K, y, parts, alphas, learner)
+        choices = choose_each(kernel_of(F), y, parts, alphas, learner)
     else:
         rng = check_random_state(random_state)
-        choices = [_choose_alone(K, y, part, alphas, learner, basis, rng) for part in parts]
+        choices = [_choose_alone(F, y, part, alphas, learner, basis, rng) for part in parts]
     scores, judged = np.empty(len(y)), []
     for test, chosen in zip(tests, choices):
         predicted, truth = chosen.scores, y[test] > 0
@@ -173,16 +176,21 @@ def _groups_without(codes: np.ndarray, test: np.ndarray) -> list[np.ndarray]:
 
 
 def _choose_alone(
-    K: np.ndarray, y: np.ndarray, part: Part, alphas: Any, learner: str, basis: int, rng: Seed
+    F: sparse.csr_matrix,
+    y: np.ndarray,
+    part: Part,
+    alphas: Any,
+    learner: str,
+    basis: int,
+    rng: Seed,
 ) -> Chosen:
     """The choice for one fold from its training part alone, with a basis of its own."""
     test, groups = part
     rows = np.sort(np.concatenate(groups))
     within = [np.searchsorted(rows, group) for group in groups]
-    K_rows = np.ascontiguousarray(K[np.ix_(rows, rows)])
-    chosen = choose(K_rows, y[rows], within, alphas, learner, basis, rng)
-    scores = K[np.ix_(test, rows)] @ chosen.coefficients + chosen.intercept
-    return chosen._replace(scores=scores)
+    chosen = choose(F[rows], y[rows], within, alphas, learner, basis, rng)
+    weights = F[rows].T @ chosen.coefficients
+    return chosen._replace(scores=F[test] @ weights + chosen.intercept)
 
 
 @dataclass
@@ -202,11 +210,9 @@ def transfer(ranker: InteractionRanker, corpus: Candidates) -> Transfer:
     """Judge a fitted InteractionRanker on another corpus with labels."""
     pairs = labelled_pairs(corpus)
     scores, y = ranker.decision_function(pairs), labels_of(pairs) > 0
-    share = np.zeros(len(y), dtype=bool)
-    share[np.argsort(-scores, kind="stable")[: np.count_nonzero(y)]] = True
     return Transfer(
         auc(y, scores),
         judge(y, scores > ranker.threshold_),
         judge(y, scores > best_threshold(y, scores)),
-        judge(y, share),
+        judge(y, highest(scores, np.count_nonzero(y) / len(y))),
     )

@@ -7,11 +7,22 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from rankwise.cli.console import check_writable, say, say_json, stdout, table, working, write_text
+from rankwise.cli.console import (
+    Mistake,
+    check_writable,
+    say,
+    say_json,
+    stdout,
+    table,
+    working,
+    write_text,
+)
 from rankwise.cli.data_options import DataOptions, data_options
 from rankwise.cli.recipe_options import (
     given_options,
+    recipe_option,
     recipe_options,
+    relation_options,
     taken_recipes,
     words_of_the_command,
 )
@@ -22,8 +33,8 @@ from rankwise.cli.verdicts import (
     verdict_lines,
 )
 from rankwise.io.plain_text import plain
-from rankwise.workflow.recipe import LEARNERS, SELECTING
-from rankwise.workflow.recipe_choice import label_of
+from rankwise.workflow.recipe import LEARNERS, SELECTING, SETTINGS
+from rankwise.workflow.recipe_choice import in_settings, label_of
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -38,7 +49,13 @@ if TYPE_CHECKING:
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
 OF_OUTCOMES = tuple(name for name, one in LEARNERS.items() if "outcomes" in one.options)
+OF_RELATIONS = tuple(name for name, one in LEARNERS.items() if one.learns_relations)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
+
+
+ALL_SETTINGS = recipe_option(
+    "--new", "Relations: what will be new; default: all four settings, side by side.", *SETTINGS
+)
 
 
 @click.command()
@@ -46,13 +63,14 @@ OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" i
 @click.option(
     "--learner",
     "learners",
-    type=click.Choice([name for name, method in LEARNERS.items() if not method.learns_relations]),
+    type=click.Choice([*LEARNERS]),
     multiple=True,
-    help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences all that "
-    "learn from them).",
+    help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences and "
+    "relations all that learn from them).",
 )
 @recipe_options
 @data_options()
+@relation_options(ALL_SETTINGS)
 @click.option(
     "--nested",
     "folds",
@@ -86,13 +104,15 @@ def crossval(
       rankwise crossval search.csv --query q --baseline bm25 --kernel linear,rbf
       rankwise crossval patients.csv --time days --event died --scale standard
       rankwise crossval train.letor --nested 5 --html crossval.html
+      rankwise crossval edges.csv --row-nodes drugs.csv --column-nodes targets.csv --kernel rbf
 
     rank-rls is judged exactly (leave-query-out, or leave-pair-out without queries), the others by
     folds of whole queries. With --preferences rank-rls leaves out all statements about two items
     together, and the others folds of such pairs; with --judge all leave out folds of judges. The
     best of many candidates looks a little better than it is; --nested repeats the choice without
     each outer fold and judges on that fold. --baseline compares each learner on 5 such folds with
-    an existing ranking.
+    an existing ranking. Relations are judged in each of four settings: new edges of known nodes,
+    new rows, new columns, or both new; an estimate for one says little about another.
     """
     from rankwise.cli.data_files import training_data
 
@@ -100,9 +120,15 @@ def crossval(
         learners = OF_PREFERENCES
     if files.columns.get("time") and not learners:
         learners = OF_OUTCOMES
+    if files.relational and not learners:
+        learners = OF_RELATIONS
     given = given_options(ctx)
     default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
     recipes = taken_recipes(options, learners or default, given)
+    if len({recipe.method.learns_relations for recipe in recipes}) > 1:
+        raise Mistake("learners of relations and learners of items cannot be compared on one file.")
+    if recipes[0].method.learns_relations and recipes[0].new is None:
+        recipes = in_settings(recipes)
     if page is not None:
         check_writable(page)
     with working("reading"):
@@ -146,13 +172,21 @@ def _judged(
         started, label = time.perf_counter(), label_of(recipe, recipes)
         of_all = f" ({number} of {len(recipes)})" if len(recipes) > 1 else ""
         with working(f"cross-validating {label}{of_all}"):
-            model = train_model(recipe, items)
+            try:
+                model = train_model(recipe, items)
+            except ValueError as error:
+                if not recipe.method.learns_relations or len(recipes) == 1:
+                    raise
+                say(f"Note: {label} cannot be judged here: {error}")
+                continue
         path, outer = SearchPath.from_record(model.training["path"]), None
         if folds is not None:
             spent = model.record["seconds"]
             outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet)
         rows.append((label, path, outer))
         seconds.append(time.perf_counter() - started)
+    if not rows:
+        raise Mistake("no setting could be judged.")
     return rows, seconds
 
 

@@ -14,9 +14,10 @@ from scipy import sparse
 
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
+from rankwise.cli.relation_files import read_nodes, training_relation
 from rankwise.cli.table_features import known_features, new_features, records_of, width_of
 from rankwise.exceptions import ReadError
-from rankwise.io.feature_columns import refuse_absent, stacked_columns
+from rankwise.io.feature_columns import stacked_columns
 from rankwise.io.source import Source, read_source
 from rankwise.io.table_columns import Columns
 from rankwise.io.tables import read_columns
@@ -38,9 +39,11 @@ def training_data(
             "--baseline is for items with scores, not for statements, ratings, edges or outcomes."
         )
     if recipe.method.learns_relations:
-        return read_relation(path, files), None
-    if files.nodes or files.row_nodes or files.column_nodes:
-        raise Mistake("nodes are for --learner conditional; for ratings give --items.")
+        return training_relation(path, recipe, files)
+    if files.relational:
+        raise Mistake(
+            f"{files.relational} is for relations, --learner conditional; for ratings give --items."
+        )
     if files.items:
         return read_ratings(path, read_nodes(files.items)), None
     if files.preferences:
@@ -269,41 +272,3 @@ def read_ratings(path: str, objects: Items) -> Items:
     items = objects.take(row_of_item[ratings.edges[:, 1]])
     items.y, items.qid, items.source = ratings.y, ratings.user_names[ratings.edges[:, 0]], path
     return items
-
-
-def read_relation(path: str, files: DataOptions, features: Any = (None, None)) -> Relation:
-    """The edges in DATA between the objects of --nodes, or of --row-nodes and --column-nodes.
-
-    `features` are the features of row and column objects that a model was trained on.
-    """
-    columns = None
-    if files.nodes:
-        rows = read_nodes(files.nodes, features[0])
-    elif files.row_nodes and files.column_nodes:
-        rows = read_nodes(files.row_nodes, features[0])
-        columns = read_nodes(files.column_nodes, features[1])
-    else:
-        raise Mistake(
-            "conditional ranking needs features of the objects: --nodes FILE, or --row-nodes "
-            "and --column-nodes."
-        )
-    from rankwise.io import edge_lists
-
-    other = rows if columns is None else columns
-    edges = edge_lists.read_edges(path, rows=rows.names, columns=other.names)
-    return Relation(rows, columns, edges.edges, edges.y, path)
-
-
-def read_nodes(path: str, features: list[str] | None = None) -> Items:
-    """Objects with features: the first column is the name, the other columns are numbers."""
-    columns = read_columns(read_source(path))
-    name, *others = columns.values
-    if not others:
-        raise ValueError(f"{columns.name}: each line needs a name and at least one feature.")
-    refuse_absent(columns, features or others)
-    X, _ = new_features(columns, features or others)
-    names = columns.text(name)
-    if len(set(names)) < len(names):
-        seen, counts = np.unique(names, return_counts=True)
-        raise ValueError(f"{columns.name} holds {seen[counts.argmax()]!r} twice.")
-    return Items(X, None, None, names, features or others, columns.name)

@@ -32,11 +32,18 @@ FILES = {
     "preferences": "Lines winner,loser[,magnitude[,weight]] instead of scores, or votes with --a, "
     "--b and --winner; ids or rows from 0.",
     "items": "Lines item,feature,... of the items that DATA rates in lines user,item,rating.",
-    "nodes": "conditional: lines name,feature,... of one domain.",
-    "row_nodes": "conditional: the row nodes of two domains.",
-    "column_nodes": "conditional: the column nodes of two domains.",
+    "nodes": "Relations: lines name,feature,... of one domain (or .npz, or similarities).",
+    "row_nodes": "Relations: the row nodes of two domains.",
+    "column_nodes": "Relations: the column nodes of two domains.",
 }
 """The options that name further files, and their help."""
+EDGES = {
+    "row": "Relations: the column of DATA that names row nodes.",
+    "column": "Relations: the column of DATA that names column nodes.",
+    "value": "Relations: the column of values; default: the only one that is left.",
+}
+"""The columns of a list of edges, and the help of their options."""
+EDGE_OPTIONS = {"row": "--row-column", "column": "--column-column", "value": "--value"}
 
 
 VOTES = {
@@ -147,6 +154,7 @@ class DataOptions:
     nodes: str | None = None
     row_nodes: str | None = None
     column_nodes: str | None = None
+    edges: dict[str, str | None] = field(default_factory=dict)
     cells: CellOptions = field(default_factory=CellOptions)
     votes: dict[str, str | None] = field(default_factory=dict)
     outcomes: dict[str, str] | None = None
@@ -165,13 +173,28 @@ class DataOptions:
         return {role: column for role, column in named.items() if column is not None}
 
     @property
+    def relational(self) -> str | None:
+        """The first option that was given although it is for relations only, or None."""
+        nodes = ("nodes", "row_nodes", "column_nodes")
+        files = (f"--{name.replace('_', '-')}" for name in nodes if getattr(self, name))
+        columns = (EDGE_OPTIONS[role] for role, name in self.edges.items() if name)
+        return next(iter([*files, *columns]), None)
+
+    def with_edges(self, roles: dict[str, str]) -> DataOptions:
+        """The options with the columns of edges that were found."""
+        return replace(self, edges={role: roles.get(role) for role in EDGES})
+
+    @property
     def of_items(self) -> DataOptions:
         """The options for the items alone, if other columns are those of --preferences."""
         return replace(self, columns={**self.columns, "groups": None})
 
     def record(self) -> dict[str, Any]:
         """Format and columns as plain values for the training record."""
-        known = {"format": self.format, **self.columns, "ignore": list(self.ignore)}
+        known: dict[str, Any] = {"format": self.format, **self.columns}
+        known["ignore"] = list(self.ignore)
+        if any(self.edges.values()):
+            known["edges"] = dict(self.edges)
         return known | self.cells.record()
 
     def over(self, record: dict[str, Any] | None) -> DataOptions:
@@ -224,6 +247,7 @@ def data_options(
             columns = {role: options.pop(role) for role in roles}
             others = {name: options.pop(name) for name in ("format", "ignore", "outcomes", *FILES)}
             others["cells"] = CellOptions(**{name: options.pop(name) for name in CELLS})
+            others["edges"] = {role: options.pop(f"edge_{role}") for role in EDGES}
             others["votes"] = {name: options.pop(name) for name in VOTES}
             others["baseline_as_feature"] = options.pop("baseline_as_feature", False)
             return command(*args, files=DataOptions(columns=columns, **others), **options)
@@ -240,6 +264,9 @@ def data_options(
             options.append(click.option(name, role, metavar="FILE", help=about))
             if role == "preferences":
                 options += [*map(vote_option, VOTES), OUTCOMES]
+        for role, about in EDGES.items():
+            name = EDGE_OPTIONS[role]
+            options.append(click.option(name, f"edge_{role}", metavar="COLUMN", help=about))
         return stacked(*options)(bundled)
 
     return decorate

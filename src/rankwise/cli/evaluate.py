@@ -9,12 +9,10 @@ import numpy as np
 
 from rankwise.cli.console import Mistake, cells, say, say_json, stdout, table, working
 from rankwise.cli.model_files import ModelAndData, applies_model
+from rankwise.cli.relation_results import JUDGE_NEW, evaluate_relation
 from rankwise.cli.run_files import RunOptions, Wanted, evaluate_runs, run_options
 from rankwise.cli.verdicts import verdict_lines
 from rankwise.io.plain_text import plain
-
-if TYPE_CHECKING:
-    from rankwise.workflow.judging import Judgement
 
 if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
@@ -35,11 +33,13 @@ FLATTERED = (
     metavar="NAMES",
     help="Measures with commas: concordance, ndcg@K, map, tau, auc, err@K, ranking_error, ...",
 )
+@JUDGE_NEW
 @run_options
 @applies_model(required=False, judges=True)
 def evaluate(
     task: ModelAndData | None,
     runs: RunOptions,
+    new: str | None,
     per_query: bool,
     as_json: bool,
     relevant: float | None,
@@ -58,6 +58,7 @@ def evaluate(
       rankwise evaluate model.rw test.csv --baseline bm25
       rankwise evaluate model.rw items.csv --preferences votes.csv --a left --b right --winner won
       rankwise evaluate model.rw patients.csv --time days --event died
+      rankwise evaluate model.rw edges.csv --nodes proteins.csv --new both
       rankwise evaluate --run bm25.run --run new.run --qrels qrels.txt --scoring map,P_5
 
     With queries the values are means over queries and the intervals come from a bootstrap over
@@ -66,24 +67,36 @@ def evaluate(
     with intervals over pairs of items, or over judges (--judge). Censored outcomes (--time and
     --event) are judged by Harrell's and Uno's concordance; higher scores mean longer survival. Do
     not use the training data as DATA: on them the model looks better than it is. --baseline says
-    whether the model is better than an existing ranking, by how much, how sure that is, and on
-    which queries it is worse; a column that was named in training is known.
+    whether the model is better than an existing ranking, how sure that is, and on which queries it
+    is worse. Edges of a relation are judged apart by what of them is new to the model; --new
+    chooses one kind, and on the training data holds it out in 5 folds.
     """
+    wanted = Wanted(scoring, relevant, per_query, as_json)
     if runs.paths or runs.qrels:
         if task is not None:
             raise Mistake("--run and --qrels take the place of MODEL and DATA: leave these out.")
-        evaluate_runs(runs, Wanted(scoring, relevant, per_query, as_json))
+        evaluate_runs(runs, wanted)
         return
     if task is None:
         raise click.UsageError("Missing argument 'MODEL' (or --run and --qrels).")
+    if task.is_relational:
+        evaluate_relation(task, wanted, new)
+        return
+    if new is not None:
+        raise Mistake("--new is for models of relations.")
+    if task.files.preferences:
+        _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
+        return
+    _judge_by_scores(task, wanted)
+
+
+def _judge_by_scores(task: ModelAndData, wanted: Wanted) -> None:
     from rankwise.evaluation import BaselineVerdict
     from rankwise.supervision.censored import Censored
     from rankwise.workflow.judging import MEASURED, judge
     from rankwise.workflow.verdict import against_baseline
 
-    if task.files.preferences:
-        _judge_by_statements(task, as_json, {"--per-query": per_query, "--scoring": scoring})
-        return
+    scoring, relevant, per_query, as_json = wanted
     with working("evaluating"):
         items, scores = task.scored()
     if isinstance(items.y, Censored):
@@ -124,10 +137,10 @@ def _print_measures(judgement: Judgement, lines: list[str], per_query: bool) -> 
     for line in lines:
         console.print(plain(line), soft_wrap=True)
     if per_query:
-        _print_queries(judgement)
+        print_queries(judgement)
 
 
-def _print_queries(judgement: Judgement) -> None:
+def print_queries(judgement: Judgement) -> None:
     """Every query with its measures, worst first."""
     console = stdout()
     console.print()

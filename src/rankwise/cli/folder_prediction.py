@@ -40,7 +40,7 @@ class Folder:
 
     def targets(self) -> dict[str, Path]:
         """The file of predictions for each data file."""
-        root = Path(self.task.data_path)
+        root = Path(self.task.data_path or ".")
         if self.output.resolve().is_relative_to(root.resolve()):
             raise Mistake(
                 f"{self.output} lies in {root}, where predictions would become data: name another "

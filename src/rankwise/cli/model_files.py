@@ -17,6 +17,7 @@ from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, DataOptions, data_options
 
 if TYPE_CHECKING:
+    from rankwise.cli.relation_files import Remembered
     from rankwise.workflow.ranking_data import Items, Relation
     from rankwise.workflow.trained_model import TrainedModel
 
@@ -36,24 +37,28 @@ def write_model(model: TrainedModel, path: str) -> None:
 
 
 def applies_model(
-    query: str = COLUMNS["query"].option, *, required: bool = True, judges: bool = False
+    query: str = COLUMNS["query"].option,
+    *,
+    required: bool = True,
+    judges: bool = False,
+    without_data: bool = False,
 ) -> Callable:
     """The arguments MODEL and DATA with the options of DATA, for a command that scores items.
 
     The command receives them as its first argument, a ModelAndData, or None if they are not
     required and neither is given. A command that `judges` the model also compares it with an
-    existing ranking, --baseline.
+    existing ranking, --baseline. With `without_data` the command may do without DATA.
     """
 
     def decorate(command: Callable) -> Callable:
         @click.argument("model", required=required)
-        @click.argument("data", required=required)
+        @click.argument("data", required=required and not without_data)
         @data_options(query, baseline=judges, trains=False)
         @wraps(command)
         def bundled(model: str | None, data: str | None, files: DataOptions, **options: Any) -> Any:
             if model is None:
                 return command(None, **options)
-            if data is None:
+            if data is None and not without_data:
                 raise click.UsageError("Missing argument 'DATA'.")
             return command(ModelAndData(model, data, files), **options)
 
@@ -67,7 +72,7 @@ class ModelAndData:
     """A model file and the data that it is applied to; both are read when they are needed."""
 
     model_path: str
-    data_path: str
+    data_path: str | None
     files: DataOptions
 
     @cached_property
@@ -98,23 +103,41 @@ class ModelAndData:
     @cached_property
     def relation(self) -> Relation:
         """The edges of DATA between objects with the features of the model."""
-        from rankwise.cli.data_files import read_relation
+        from rankwise.cli.relation_files import read_relation
 
-        features = self.model.training.get("node_features", (None, None))
-        return read_relation(self.data_path, self.files, features)
+        if self.data_path is None:
+            raise Mistake("which edges? Give DATA, a file of edges.")
+        return read_relation(self.data_path, self.files, self.remembered)[0]
+
+    @property
+    def remembered(self) -> Remembered:
+        """What the model knows about nodes and edges."""
+        from rankwise.cli.relation_files import Remembered
+        from rankwise.workflow.recipe import Recipe
+        from rankwise.workflow.relation_recipe import is_precomputed
+
+        record = self.model.training
+        recipe = record.get("recipe") or {}
+        precomputed = (False, False)
+        if "kernel" in recipe:
+            precomputed = is_precomputed(Recipe.from_record(recipe))
+        features = record.get("node_features", (None, None))
+        return Remembered(precomputed, features, (record.get("reading") or {}).get("edges", {}))
 
     def _items(self) -> Items:
         """The items of DATA with the features of the model, read as in training."""
         from rankwise.cli.data_files import (
             read_items,
-            read_nodes,
             read_preferences,
             read_ratings,
             refuse_vote_columns,
         )
+        from rankwise.cli.relation_files import read_nodes
         from rankwise.learners.item_scaler import FILLED
 
         model, record = self.model, self.model.training
+        if self.data_path is None:
+            raise click.UsageError("Missing argument 'DATA'.")
         features = record.get("features") or None
         if self.files.items:
             return read_ratings(self.data_path, read_nodes(self.files.items, features))

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from rankwise.cli.console import Mistake, check_writable, working
+from rankwise.cli.console import Mistake, check_writable, working, write_text
 from rankwise.cli.model_files import ModelAndData, applies_model
 from rankwise.cli.result_files import KINDS, kind_of
 
@@ -28,9 +28,20 @@ from rankwise.cli.result_files import KINDS, kind_of
 @click.option("--workers", type=click.IntRange(1), help="A folder: on so many Dask workers here.")
 @click.option("--scheduler", metavar="ADDRESS", help="A folder: on this Dask cluster.")
 @click.option("--resume", is_flag=True, help="A folder: keep predictions that are up to date.")
-@applies_model()
+@click.option(
+    "--top",
+    type=click.IntRange(1),
+    help="Relations without DATA: only this many of the best for each node.",
+)
+@applies_model(without_data=True)
 def predict(
-    task: ModelAndData, output: str, kind: str | None, trec: bool, tag: str, **folder: Any
+    task: ModelAndData,
+    output: str,
+    kind: str | None,
+    trec: bool,
+    tag: str,
+    top: int | None,
+    **folder: Any,
 ) -> None:
     """Score the items of DATA with MODEL, in the order of DATA.
 
@@ -42,12 +53,14 @@ def predict(
       cat new.csv | rankwise predict model.rw - | head
       rankwise predict model.rw new.csv --as json | jq ".[0]"
       rankwise predict model.rw edges.csv --nodes proteins.csv -o scores.txt
+      rankwise predict model.rw --row-nodes new_drugs.csv --column-nodes targets.csv --top 5
       rankwise predict model.rw parts/ --as csv --workers 4 -o rankings/
 
     Higher scores are better. A table (CSV, TSV, JSON, JSON lines, Parquet) has the columns query
     (if there are queries), id, score and rank, where rank 1 is the best item of its query; items
     without names are numbered from 1. A model trained with --scale query scales the items of DATA
-    within their own queries.
+    within their own queries. Models of relations without DATA rank all pairs of the nodes, which
+    may be new, as a table with the columns row, column, score and rank.
 
     If DATA is a folder, each of its files gets a file of predictions in the folder of -o, written
     whole or not at all. Ctrl-C keeps the finished files, and --resume goes on with the others.
@@ -55,7 +68,12 @@ def predict(
     if trec and kind not in (None, "trec"):
         raise Mistake(f"--trec writes a run file, --as {kind} does not: give one of them.")
     kind = "trec" if trec else kind
-    if Path(task.data_path).is_dir():
+    if task.data_path is None and task.is_relational:
+        _predict_pairs(task, output, kind, tag, top)
+        return
+    if top is not None:
+        raise Mistake("--top is for relations without DATA: it ranks all pairs of the nodes.")
+    if task.data_path is not None and Path(task.data_path).is_dir():
         _predict_folder(task, output, kind or "scores", tag, **folder)
         return
     for name, value in folder.items():
@@ -88,3 +106,26 @@ def _predict_folder(
         raise Mistake("--scheduler names a cluster, --workers starts one: give one of them.")
     where: Any = workers if scheduler is None else scheduler
     predict_folder(Folder(task, Path(output), kind, tag), where, resume)
+
+
+def _predict_pairs(
+    task: ModelAndData, output: str, kind: str | None, tag: str, top: int | None
+) -> None:
+    """Rank all pairs of the given nodes, or the best of each condition."""
+    from rankwise.cli.relation_results import best_pairs
+    from rankwise.cli.result_files import write_rows
+    from rankwise.io.trec import run_text
+    from rankwise.workflow.ranking_data import sides_of
+
+    kind = kind or kind_of(output, "csv")
+    if kind == "scores":
+        raise Mistake("all pairs of nodes need names beside the scores: give --as csv, or DATA.")
+    check_writable(output)
+    with working("predicting"):
+        pairs = best_pairs(task, top)
+    if kind == "trec":
+        sides = pairs.row, pairs.column
+        given, ranked = sides_of(task.model.ranker.condition)
+        write_text(output, run_text(sides[given], sides[ranked], pairs.score, tag=tag))
+    else:
+        write_rows(output, pairs.columns(), kind)

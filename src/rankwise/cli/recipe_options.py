@@ -8,22 +8,33 @@ from typing import Any
 
 import click
 
-from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, Recipe
-from rankwise.workflow.recipe_choice import recipes_of
+from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, SETTINGS, Recipe
+from rankwise.workflow.recipe_choice import Sided, recipes_of
+
+OF_RELATIONS = "precomputed"
+"""A kernel that only the learners of relations take: their nodes are a matrix of similarities."""
 
 
 class NumberOrWord(click.ParamType):
-    """A number, one of the given words, or (if `several`) a list of numbers with commas."""
+    """A number, one of the given words, or (if `several`) a list of numbers with commas.
 
-    def __init__(self, *words: str, kind: type = float, several: bool = False):
-        self.words, self.kind, self.several = words, kind, several
+    If `sided`, each may be a pair rows:columns, for relations.
+    """
+
+    def __init__(self, *words: str, kind: type = float, several: bool = False, sided: bool = False):
+        self.words, self.kind, self.several, self.sided = words, kind, several, sided
         self.name = "|".join((*words, "number"))
+
+    def _one(self, text: str) -> Any:
+        if self.sided and text.count(":") == 1:
+            return Sided(*map(self._one, text.split(":")))
+        return text if text in self.words and self.sided else self.kind(text)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
         if not isinstance(value, str) or value in self.words:
             return value
         try:
-            numbers = tuple(self.kind(part) for part in value.split(","))
+            numbers = tuple(map(self._one, value.split(",")))
         except ValueError:
             numbers = ()
         if not numbers or (len(numbers) > 1 and not self.several):
@@ -33,7 +44,7 @@ class NumberOrWord(click.ParamType):
 
 
 class Names(click.ParamType):
-    """One of the names, "auto", or several names with commas."""
+    """One of the names, "auto", or several names with commas; for relations rows:columns."""
 
     name = "name"
 
@@ -41,12 +52,18 @@ class Names(click.ParamType):
         self.names = tuple(names)
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        chosen = tuple(dict.fromkeys(value.split(",")))
-        for name in chosen:
-            if name not in self.names and chosen != ("auto",):
-                listed = ", ".join(map(repr, ("auto", *self.names)))
-                self.fail(f"{name!r} is not one of {listed}.", param, ctx)
+        if not isinstance(value, str) or value == "auto":
+            return value
+        chosen = tuple(dict.fromkeys(self._one(part, param, ctx) for part in value.split(",")))
         return chosen[0] if len(chosen) == 1 else chosen
+
+    def _one(self, text: str, param: Any, ctx: Any) -> Any:
+        sides = text.split(":")
+        for name in sides:
+            if name not in (*self.names, OF_RELATIONS) or len(sides) > 2:
+                listed = ", ".join(map(repr, ("auto", *self.names)))
+                self.fail(f"{text!r} is not one of {listed}.", param, ctx)
+        return text if len(sides) == 1 else Sided(*sides)
 
     def get_metavar(self, *args: Any, **kwargs: Any) -> str:
         return f"[auto|{'|'.join(self.names)}]"
@@ -66,6 +83,8 @@ def recipe_option(name: str, help: str, *choices: str, type: Any = None) -> Call
 
 COUNT = NumberOrWord("auto", kind=int)
 NUMBERS = NumberOrWord("auto", several=True)
+WIDTHS = NumberOrWord("auto", several=True, sided=True)
+NUMBER = NumberOrWord(sided=True)
 BASIS = NumberOrWord("auto", "all", kind=int)
 HOLD_OUT = NumberOrWord(
     *("auto", "leave-pair-out", "leave-query-out", "leave-one-out"),
@@ -87,16 +106,17 @@ recipe_options = stacked(
     ),
     recipe_option(
         "--kernel",
-        "Kernel; the best of several with commas, auto: linear or rbf.",
+        "Kernel; the best of several with commas, auto: linear or rbf. Relations: rows:columns, or "
+        "precomputed for nodes given as a matrix of similarities.",
         type=Names(KERNELS),
     ),
     recipe_option(
         "--gamma",
         "Kernel width; auto: median heuristic for rbf and laplacian; the best of 0.01,0.1,1.",
-        type=NUMBERS,
+        type=WIDTHS,
     ),
-    recipe_option("--degree", "Degree of the poly kernel.", type=float),
-    recipe_option("--coef0", "Constant of poly and sigmoid.", type=float),
+    recipe_option("--degree", "Degree of the poly kernel.", type=NUMBER),
+    recipe_option("--coef0", "Constant of poly and sigmoid.", type=NUMBER),
     recipe_option(
         "--basis",
         "Kernels: this many random basis items; auto is all up to 4000 items, else 500.",
@@ -126,6 +146,28 @@ recipe_options = stacked(
     recipe_option("--tol", "Accuracy of iterative solvers.", type=float),
     recipe_option("--max-iter", "Most iterations of such a solver.", type=click.IntRange(1)),
     recipe_option("--seed", "Seed of every random choice.", type=int),
+)
+
+
+def relation_options(new: Callable) -> Callable:
+    """The options of learners of relations; `new` is the option --new of the command."""
+    return stacked(
+        recipe_option(
+            "--relation",
+            "Relations: the property that the relation is known to have.",
+            *("general", "symmetric", "reciprocal"),
+        ),
+        recipe_option(
+            "--condition", "Relations: rank columns per row, or rows per column.", "row", "column"
+        ),
+        new,
+    )
+
+
+NEW = recipe_option(
+    "--new",
+    "Relations: what will be new when predicting; default: new conditions.",
+    *SETTINGS,
 )
 
 
@@ -172,7 +214,9 @@ def words_of_the_command(ctx: click.Context) -> list[str]:
     return [*command, *arguments, *options]
 
 
-def _exactly(value: float | str) -> str:
+def _exactly(value: float | str | Sided) -> str:
+    if isinstance(value, Sided):
+        return f"{_exactly(value.rows)}:{_exactly(value.columns)}"
     if isinstance(value, str):
         return value
     short = f"{value:g}"

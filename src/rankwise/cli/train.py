@@ -12,9 +12,10 @@ from rankwise.cli.console import Mistake, check_writable, say, working
 from rankwise.cli.data_options import FILES, DataOptions, data_options
 from rankwise.cli.model_files import write_model
 from rankwise.cli.recipe_options import (
+    NEW,
     given_options,
-    recipe_option,
     recipe_options,
+    relation_options,
     taken_recipes,
     words_of_the_command,
 )
@@ -55,19 +56,7 @@ def _learners_help() -> str:
 )
 @recipe_options
 @data_options()
-@recipe_option(
-    "--relation",
-    "conditional: the property that the relation is known to have.",
-    *("general", "symmetric", "reciprocal"),
-)
-@recipe_option(
-    "--condition", "conditional: rank columns per row, or rows per column.", "row", "column"
-)
-@recipe_option(
-    "--new",
-    "conditional: what will be new when predicting; default: new conditions.",
-    *("edges", "rows", "columns", "both"),
-)
+@relation_options(NEW)
 @click.option(
     "--nested",
     "folds",
@@ -104,6 +93,8 @@ def train(
       rankwise train patients.csv --time days --event died --scale standard -o model.rw
       rankwise train ratings.csv --items films.csv -o model.rw
       rankwise train edges.csv --learner conditional --nodes proteins.csv -o model.rw
+      rankwise train affinities.csv --learner conditional --row-nodes drugs.csv
+          --column-nodes proteins.csv --kernel precomputed:rbf --value pKi -o model.rw
       rankwise train parts/ --scheduler tcp://127.0.0.1:8786 -o model.rw
 
     DATA is LETOR/SVMlight, CSV, TSV or Parquet, compressed or not, or "-". In tables the score

@@ -2,9 +2,11 @@
 
 from rankwise.datasets.hybrid_search import make_hybrid_search
 from rankwise.datasets.synthetic import make_ranking, make_rock_paper_scissors
-from rankwise.io.edge_lists import read_edges, read_preferences, read_ratings
+from rankwise.io.edge_lists import read_preferences, read_ratings
+from rankwise.io.kernel_files import read_kernel
 from rankwise.io.letor import read_letor, write_letor
 from rankwise.io.ppi_corpus import read_ppi_corpus
+from rankwise.io.relation_tables import read_edges
 from rankwise.io.run_tables import training_table
 from rankwise.io.sentences import Corpus, Dependency, Entity, Pair, Sentence, Token
 from rankwise.io.tables import read_table
@@ -21,6 +23,7 @@ __all__ = [
     "make_ranking",
     "make_rock_paper_scissors",
     "read_edges",
+    "read_kernel",
     "read_letor",
     "read_ppi_corpus",
     "read_preferences",

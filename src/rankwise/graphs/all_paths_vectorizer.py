@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable
 from functools import partial
 from itertools import chain, pairwise
 from numbers import Integral
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.exceptions import GraphWarning
 from rankwise.graphs.label_pairs import label_pairs, number_labels, ranked
 from rankwise.graphs.labelled_graph import LabelledGraph
-from rankwise.graphs.walks import all_walks, piece_starts
+from rankwise.graphs.walks import LARGEST_RADIUS, all_walks, piece_starts
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.progress import progress_bar
 from rankwise.numerics.threads import limit_threads, one_blas_thread, run
@@ -47,6 +49,8 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
     normalize : whether to divide the features of every graph by their norm, so that the kernel of a
         graph with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
         products with training graphs are exactly the normalised kernel.
+    longest : the number of edges of the longest walks that count, W = A + A² + … + A^longest
+        (Airola 2011, section 2.6); None for walks of every length. O(edges × vertices) per step.
     n_jobs : the largest number of threads; None or −1 for all cores, −2 for all but one, and so
         on. The result does not depend on it.
 
@@ -56,9 +60,15 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
     pairs_ : (n, 2) the two labels of each feature, as positions in labels_
     n_features_out_ : n
 
-    transform drops label pairs that were not seen in fit. A graph with a spectral radius of 1 or
-    more is refused, because the weights of its walks have no finite sum. Long work shows a progress
-    bar on a terminal.
+    transform drops label pairs that were not seen in fit. Long work shows a progress bar on a
+    terminal.
+
+    The weights of all walks have no finite sum if a graph has a cycle so heavy that its spectral
+    radius is 1 or more; (I − A)⁻¹ then exists in most cases, but its entries weigh no walks and may
+    be negative. In such a graph the edges of each strong component with that radius are scaled down
+    to a radius of 0.9, and all others keep their weights. The features of a graph depend on the
+    graph alone, so fit and transform agree. One GraphWarning counts these graphs. With `longest`
+    there is nothing to scale.
 
     Examples
     --------
@@ -71,9 +81,17 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
     ['a → a', 'a → b', 'b → a']
     """
 
-    def __init__(self, combine: str = "sum", normalize: bool = False, *, n_jobs: int | None = None):
+    def __init__(
+        self,
+        combine: str = "sum",
+        normalize: bool = False,
+        *,
+        longest: int | None = None,
+        n_jobs: int | None = None,
+    ):
         self.combine = combine
         self.normalize = normalize
+        self.longest = longest
         self.n_jobs = n_jobs
 
     def fit(self, graphs: Iterable[LabelledGraph], y: Any = None) -> AllPathsVectorizer:
@@ -124,6 +142,12 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         check_choice("combine", self.combine, COMBINE)
         if not isinstance(self.normalize, bool | np.bool_):
             raise ValueError(f"normalize must be True or False; got {self.normalize!r}.")
+        if self.longest is not None and (
+            not isinstance(self.longest, Integral)
+            or isinstance(self.longest, bool)
+            or self.longest < 1
+        ):
+            raise ValueError(f"longest must be None or a positive integer; got {self.longest!r}.")
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
             raise ValueError(f"n_jobs must be None or a nonzero integer; got {self.n_jobs!r}.")
         if not isinstance(graphs, Iterable):
@@ -149,16 +173,21 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
             limit_threads(self.n_jobs),
             one_blas_thread(),
         ):
-            task = partial(_sum_walks, codes=codes, maximum=self.combine == "max", done=advance)
-            parts = run([partial(task, graphs[low:high], low) for low, high in pairwise(cuts)])
-        keys, values, counts = (np.concatenate(column) for column in zip(*parts))
+            how = WalkSums(codes, self.combine == "max", self.longest)
+            task = partial(_sum_walks, how=how, done=advance)
+            parts = run([partial(task, graphs[low:high]) for low, high in pairwise(cuts)])
+        keys, values, counts, radii = (np.concatenate(column) for column in zip(*parts))
+        _report(radii)
         return keys, values, piece_starts(counts)
 
     def _norms(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """The norm of each graph's features, 1 if there are none, before any are dropped."""
-        squares = np.concatenate(([0.0], np.cumsum(values**2)))
-        sums = np.diff(squares[starts])
-        return np.sqrt(np.where(sums > 0, sums, 1.0))
+        n_graphs = len(starts) - 1
+        graph, largest = np.repeat(np.arange(n_graphs), np.diff(starts)), np.zeros(n_graphs)
+        np.maximum.at(largest, graph, np.abs(values))
+        largest[largest == 0] = 1.0
+        sums = np.bincount(graph, (values / largest[graph]) ** 2, minlength=n_graphs)
+        return largest * np.sqrt(np.where(sums > 0, sums, 1.0))
 
     def _matrix(
         self, values: np.ndarray, columns: np.ndarray, starts: np.ndarray, norms: np.ndarray
@@ -193,38 +222,55 @@ def _cut_into_tasks(sizes: list[int]) -> list[int]:
     return [*cuts, len(sizes)]
 
 
-def _sum_walks(
-    graphs: list[LabelledGraph],
-    first: int,
-    codes: dict[str, int],
-    maximum: bool,
-    done: Callable[[], None],
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Keys and values of some graphs, one after the other, and the number of each graph's keys.
+class WalkSums(NamedTuple):
+    """What is summed: the codes of the labels, and two arguments of the vectoriser."""
 
-    `first` is the number of the first graph among all of them. Labels without a code are dropped.
+    codes: dict[str, int]
+    maximum: bool
+    longest: int | None
+
+
+def _sum_walks(
+    graphs: list[LabelledGraph], how: WalkSums, done: Callable[[], None]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Keys and values of some graphs, one after the other; for each graph the number of its keys,
+    and 0, or its radius if it was scaled down, or nan if its walks are too heavy.
+
+    Labels without a code are dropped.
     """
     sizes = np.array([graph.n_vertices for graph in graphs])
     starts = piece_starts(sizes)
     offsets = np.repeat(starts[:-1], [len(graph.edges) for graph in graphs])
-    walks, diverging = all_walks(
+    walks, found = all_walks(
         int(starts[-1]),
         np.concatenate([graph.source for graph in graphs]) + offsets,
         np.concatenate([graph.target for graph in graphs]) + offsets,
         np.concatenate([graph.weight for graph in graphs]),
+        how.longest,
     )
-    if diverging >= 0:
-        number = int(np.searchsorted(starts, diverging, side="right")) - 1
-        _refuse_divergence(graphs[number], first + number)
+    radii = np.array([found[low:high].max(initial=0.0) for low, high in pairwise(starts)])
     vertices = list(chain.from_iterable(graph.labels for graph in graphs))
-    pairs = label_pairs(walks, number_labels(vertices, sizes, codes), len(codes), maximum)
+    numbered = number_labels(vertices, sizes, how.codes)
+    pairs = label_pairs(walks, numbered, len(how.codes), how.maximum)
     done()
-    return pairs
+    return *pairs, radii
 
 
-def _refuse_divergence(graph: LabelledGraph, number: int) -> None:
-    radius = np.abs(np.linalg.eigvals(graph.adjacency())).max(initial=0.0)
-    raise ValueError(
-        f"graphs[{number}] has a spectral radius of {radius:.6g}: with 1 or more, the weights of "
-        "its walks have no finite sum. Scale its edge weights down."
-    )
+def _report(radii: np.ndarray) -> None:
+    """One warning that counts the graphs that were scaled down; an error for an overflow."""
+    if np.isnan(radii).any():
+        raise ValueError(
+            f"the walks of graphs[{int(np.argmax(np.isnan(radii)))}] are too heavy for a "
+            "floating-point number. Scale its edge weights down."
+        )
+    scaled = np.count_nonzero(radii)
+    if scaled:
+        number = int(np.argmax(radii))
+        warnings.warn(
+            f"{scaled} of {len(radii)} graphs: the spectral radius is 1 or more (the largest, "
+            f"{radii[number]:.3g}, is that of graphs[{number}]), so that the weights of the walks "
+            "have no finite sum. The edges of heavy cycles were scaled down to a radius of "
+            f"{LARGEST_RADIUS}. Walks of a finite length (longest=) need no scaling.",
+            GraphWarning,
+            stacklevel=5,
+        )

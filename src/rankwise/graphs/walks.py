@@ -6,6 +6,11 @@ without a loop costs O(its edges × n), a component of c vertices also costs the
 system. Dense systems are therefore solved only for cycles: an acyclic graph costs
 O(edges × vertices), two disconnected subgraphs are two problems, and W is exactly zero where no
 walk leads.
+
+The sum is finite only if every component has a spectral radius below 1. For any other component the
+entries of (I − A)⁻¹ weigh no walks: they may be negative or infinite. The edges within such a
+component are therefore scaled down together until its radius is LARGEST_RADIUS. All other edges
+keep their weights.
 """
 
 from __future__ import annotations
@@ -20,6 +25,9 @@ from rankwise.numerics.compiled import compiled
 
 LARGEST_WALK = 1e12
 """A larger summed weight means that the spectral radius is 1 within rounding."""
+LARGEST_RADIUS = 0.9
+"""The radius of a component after scaling: its walks lose a tenth of their weight per step, as
+along the heaviest edges of Airola et al. 2008."""
 
 
 class Edges(NamedTuple):
@@ -46,12 +54,13 @@ class Walks(NamedTuple):
 
 
 def all_walks(
-    n: int, source: np.ndarray, target: np.ndarray, weight: np.ndarray
-) -> tuple[Walks, int]:
-    """W of a graph with n vertices, and −1.
+    n: int, source: np.ndarray, target: np.ndarray, weight: np.ndarray, longest: int | None = None
+) -> tuple[Walks, np.ndarray]:
+    """W of a graph with n vertices, and (n,) what was found about cycles.
 
-    If the sum of its walks is not finite, W is incomplete, and the second value is a vertex of the
-    first connected part for which this was seen.
+    `longest` is the number of edges of the longest walks; None for walks of every length. The
+    second result is 0, but for one vertex of each component that was scaled down its spectral
+    radius, and nan for a vertex with walks too heavy for a floating-point number.
     """
     order = np.argsort(source, kind="stable")
     edges = Edges(piece_starts(np.bincount(source, minlength=n)), target[order], weight[order])
@@ -63,7 +72,9 @@ def all_walks(
     position[members] = np.arange(n) - starts[part[members]]
     blocks = piece_starts(sizes**2)
     walks = Walks(part, position, members, starts, blocks, np.zeros(blocks[-1]))
-    return walks, _sum_walks(walks, edges)
+    if longest is None:
+        return walks, _sum_walks(walks, edges)
+    return walks, _sum_short_walks(walks, edges, longest)
 
 
 def piece_starts(sizes: np.ndarray) -> np.ndarray:
@@ -72,54 +83,86 @@ def piece_starts(sizes: np.ndarray) -> np.ndarray:
 
 
 @compiled
-def _sum_walks(walks: Walks, edges: Edges) -> int:
-    """Fill W, successors first; a vertex for which the sum diverges, or −1."""
+def _sum_walks(walks: Walks, edges: Edges) -> np.ndarray:
+    """Fill W, successors first; (n,) the radius of each scaled component, see all_walks."""
     vertices, bounds = _strong_components(edges)
     inside = np.full(len(walks.part), -1, np.int64)
+    radii = np.zeros(len(walks.part))
     for number in range(len(bounds) - 1):
         component = vertices[bounds[number] : bounds[number + 1]]
-        v = component[0]
-        c = walks.part[v]
-        size = walks.starts[c + 1] - walks.starts[c]
-        block = walks.W[walks.blocks[c] : walks.blocks[c + 1]].reshape(size, size)
+        block = _block(walks, walks.part[component[0]])
         if len(component) == 1:
-            converges = _solve_vertex(v, edges, walks.position, block)
+            radii[component[0]] = _solve_vertex(component[0], edges, walks.position, block)
         else:
-            converges = _solve_component(component, inside, edges, walks.position, block)
-        if not converges:
-            return v
-    return -1
+            radii[component[0]] = _solve_component(component, inside, edges, walks.position, block)
+    return radii
 
 
 @compiled
-def _solve_vertex(v: int, edges: Edges, position: np.ndarray, W: np.ndarray) -> bool:
+def _sum_short_walks(walks: Walks, edges: Edges, longest: int) -> np.ndarray:
+    """Fill W with A + A² + … of so many terms, by W ← A (I + W); (n,) nan where it overflows.
+
+    O(edges × vertices) per term. An acyclic part ends when no walk is longer.
+    """
+    overflows = np.zeros(len(walks.part))
+    for c in range(len(walks.starts) - 1):
+        W, members = _block(walks, c), walks.members[walks.starts[c] : walks.starts[c + 1]]
+        for _ in range(longest):
+            longer = np.zeros_like(W)
+            for i in range(len(members)):
+                for e in range(edges.starts[members[i]], edges.starts[members[i] + 1]):
+                    successor = walks.position[edges.target[e]]
+                    longer[i, successor] += edges.weight[e]
+                    _add_multiple(longer[i], edges.weight[e], W[successor])
+            if not np.all(np.isfinite(longer)):
+                overflows[members[0]] = np.nan
+                break
+            if np.array_equal(longer, W):
+                break
+            W[:] = longer
+    return overflows
+
+
+@compiled
+def _block(walks: Walks, part: int) -> np.ndarray:
+    """The square block of W of one connected part."""
+    size = walks.starts[part + 1] - walks.starts[part]
+    return walks.W[walks.blocks[part] : walks.blocks[part + 1]].reshape(size, size)
+
+
+@compiled
+def _solve_vertex(v: int, edges: Edges, position: np.ndarray, W: np.ndarray) -> float:
     """Fill the row of W of a vertex on no cycle, or with a loop, from the rows it leads to.
 
-    Returns False if the sum diverges.
+    Returns 0; the size of the loop if it had to be scaled down; or nan if a weight overflows.
     """
     starts, target, weight = edges
-    row, loop = W[position[v]], 0.0
+    row, loop, radius = W[position[v]], 0.0, 0.0
     for e in range(starts[v], starts[v + 1]):
         successor = target[e]
-        row[position[successor]] += weight[e]
         if successor == v:
             loop += weight[e]
         else:
+            row[position[successor]] += weight[e]
             _add_multiple(row, weight[e], W[position[successor]])
-    if abs(loop) >= 1.0:
-        return False
+    if not np.isfinite(loop):
+        return np.nan
     if loop != 0.0:
+        if abs(loop) >= 1.0:
+            radius, loop = abs(loop), np.sign(loop) * LARGEST_RADIUS
+        row[position[v]] += loop
         row /= 1.0 - loop
-    return bool(np.all(np.isfinite(row)))
+    return radius if np.all(np.isfinite(row)) else np.nan
 
 
 @compiled
 def _solve_component(
     component: np.ndarray, inside: np.ndarray, edges: Edges, position: np.ndarray, W: np.ndarray
-) -> bool:
-    """The same for the rows R of a component with the matrix A: they become (I − A)⁻¹ R.
+) -> float:
+    """Fill the rows of W of a component with the matrix A, from the rows R to which it leads.
 
-    `inside` is −1 for every vertex, before and after.
+    The rows become (I − A)⁻¹ (A + R). Returns 0; the radius of A if it had to be scaled down; or
+    nan if a weight overflows. `inside` is −1 for every vertex, before and after.
     """
     starts, target, weight = edges
     c, rows = len(component), position[component]
@@ -130,22 +173,41 @@ def _solve_component(
         row = W[rows[i]]
         for e in range(starts[component[i]], starts[component[i] + 1]):
             successor = target[e]
-            row[position[successor]] += weight[e]
             if inside[successor] >= 0:
                 A[i, inside[successor]] += weight[e]
             else:
+                row[position[successor]] += weight[e]
                 _add_multiple(row, weight[e], W[position[successor]])
     inside[component] = -1
+    R = W[rows]
+    if _solve_rows(A, rows, R, W):
+        return 0.0
+    if not (np.all(np.isfinite(A)) and np.all(np.isfinite(R))):
+        return np.nan
+    radius = _radius(A)
+    if _solve_rows(A * (LARGEST_RADIUS / max(radius, LARGEST_RADIUS)), rows, R, W):
+        return max(radius, 1.0)
+    return np.nan
+
+
+@compiled
+def _solve_rows(A: np.ndarray, rows: np.ndarray, R: np.ndarray, W: np.ndarray) -> bool:
+    """Write (I − A)⁻¹ (A + R) into the rows of W; False, and anything there, if A diverges."""
+    right = R.copy()
+    for i in range(len(A)):
+        for j in range(len(A)):
+            right[i, rows[j]] += A[i, j]
+    if not np.all(np.isfinite(right)):
+        return False
     below_one = _radius_below_one(A)
     if below_one < 0:
         return False
-    right = W[rows]
-    solved, regular = _solve(np.eye(c) - A, right)
+    solved, regular = _solve(np.eye(len(A)) - A, right)
     largest = LARGEST_WALK * (1.0 + np.max(np.abs(right)))
     if not regular or not np.all(np.abs(solved) <= largest):  # nan fails this comparison too
         return False
     W[rows] = solved
-    return below_one > 0 or bool(np.all(solved[:, rows] >= -0.5 / c))
+    return below_one > 0 or bool(np.all(solved[:, rows] >= -0.5 / len(A)))
 
 
 @compiled
@@ -171,8 +233,14 @@ def _radius_below_one(A: np.ndarray) -> int:
         return 1
     if not negative:
         return 0
-    radius = np.max(np.abs(np.linalg.eigvals(A.astype(np.complex128))))
-    return 1 if radius < 1.0 - 1e-12 else -1
+    return 1 if _radius(A) < 1.0 - 1e-12 else -1
+
+
+@compiled
+def _radius(A: np.ndarray) -> float:
+    """The spectral radius, the largest size of an eigenvalue."""
+    largest = np.max(np.abs(A))
+    return float(largest * np.max(np.abs(np.linalg.eigvals((A / largest).astype(np.complex128)))))
 
 
 @compiled

@@ -1,4 +1,4 @@
-"""Lists of preferences, edges and ratings: each line relates two objects, and may give values."""
+"""Lists of preferences and ratings: each line relates two objects, and may give values."""
 
 from __future__ import annotations
 
@@ -106,49 +106,6 @@ def _yes_or_no(table: Columns, role: str) -> np.ndarray:
     return np.array([YES_OR_NO[cell.strip().lower()] for cell in cells])
 
 
-def read_edges(
-    path: Readable,
-    *,
-    rows: Names | None = None,
-    columns: Names | None = None,
-    one_domain: bool = False,
-) -> Bunch:
-    """Read lines `row column [value]`, the labelled edges that ConditionalRanker learns from.
-
-    Separators, header line (row, column, value) and comments are as in `read_preferences`. Nodes
-    are row numbers from 0, or names. Names are numbered as in `rows` and `columns`; without these
-    they are numbered in sorted order.
-
-    Parameters
-    ----------
-    path : as in `read_preferences`
-    rows, columns : names of the row nodes and of the column nodes, in order
-    one_domain : whether both sides are the same nodes, with the same numbers
-
-    Returns
-    -------
-    Bunch of edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
-    their numbers, or None if the file has numbers
-    """
-    table = _read(path, ("row", "column"), ("value",))
-    if one_domain and columns is None:
-        columns = rows
-    labels = [table.labels(side) for side in ("row", "column")]
-    if one_domain and rows is None and any(each.dtype.kind != "i" for each in labels):
-        labels = [np.concatenate([each.astype(str) for each in labels])] * 2
-    edges, names = [], []
-    for side, given, found in zip(("row", "column"), (rows, columns), labels):
-        if given is None and found.dtype.kind != "i":
-            given = np.unique(found.astype(str))
-        names.append(None if given is None else np.asarray(given))
-        numbers = None if given is None else _numbered(given, f"{side}s")
-        edges.append(_rows(table, side, numbers, f"{side}s"))
-    y = table.without_missing("value") if "value" in table.values else None
-    from sklearn.utils import Bunch
-
-    return Bunch(edges=np.column_stack(edges), y=y, row_names=names[0], column_names=names[1])
-
-
 def read_ratings(path: Readable) -> Bunch:
     """Read lines `user item rating [time]`; further columns are ignored.
 
@@ -177,7 +134,7 @@ def _read(
 ) -> Columns:
     """The columns under the names of their roles; `columns` and `judge` are names of the file."""
     source = read_source(path)
-    rows = [row for row in _split(source) if not row[1][0].startswith("#")]
+    rows = [row for row in split_lines(source) if not row[1][0].startswith("#")]
     if not rows:
         raise ReadError("the file is empty.", source.name)
     line, cells = rows[0]
@@ -204,7 +161,8 @@ def _read(
     return table_rows.columns_of(source.name, names, rows, line)
 
 
-def _split(source: Source) -> list[table_rows.Row]:
+def split_lines(source: Source) -> list[table_rows.Row]:
+    """The cells of every line, separated by the mark that the first line uses most, or blanks."""
     text = source.text()
     first = next((x for x in text.splitlines() if x.strip() and x.strip()[0] != "#"), "")
     if "::" in first or not any(mark in first for mark in table_rows.DELIMITERS):

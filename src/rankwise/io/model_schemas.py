@@ -215,7 +215,9 @@ _STRENGTHS = ("strengths_", "order_effect_", "tie_effect_", "components_")
 _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
 _RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
 _TWO_STEP = (*_SOLVED[:2], "n_filled_")
-_CHOSEN_RELATION = ("alpha_", "alphas_", "best_score_", "cv_results_", "best_estimator_")
+_CHOSEN_RELATION = (
+    *("alpha_", "alphas_", "best_score_", "cv_results_", "n_units_", "best_estimator_"),
+)
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
 _CROSSED = ("dimensions_", "query_directions_", "document_directions_")
 _SCALED = ("has_queries_", "centred_", "mean_", "deviation_", "fill_")

@@ -71,6 +71,7 @@ class ConditionalRankerCV(BaseEstimator):
     alphas_ : the grid that was scored, largest first
     cv_results_ : {"alpha", "score", "score_se"}; the standard error is taken over folds, or over
         conditions with leave-one-out
+    n_units_ : how many folds, or conditions with leave-one-out, the scores are averaged over
     best_estimator_ : the ranker refitted on all edges with alpha_
     """
 
@@ -106,6 +107,7 @@ class ConditionalRankerCV(BaseEstimator):
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             descending = alphas[::-1]  # conjugate gradients start from the next larger alpha
             scores, influence = mean_over_units(scores_of(descending))
+            self.n_units_ = influence.shape[0]
             return scores[::-1, None], influence.T[::-1, :, None]
 
         grid = search_grid(score, alphas, ceiling=measures[0].range[1])
@@ -216,7 +218,8 @@ def _test_scores(
             "a fold has no condition with two test edges of different value; use fewer folds."
         )
     scores = []
-    for predicted in fold.predictions_at(test, alphas.tolist()):
+    path = fold.predictions_at(test, alphas.tolist())
+    for predicted in track(path, len(alphas), "alphas"):
         values = [_value(measure, test.y[items], predicted[items, 0]) for items in judged]
         scores.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
     return scores

@@ -69,7 +69,7 @@ def build_outcome_report(
         verdict=verdict(judgement, path, on_training_data=on_training_data),
         tiles=_tiles(judgement),
         facts=sections.facts(model, items),
-        judged_on_training_data=on_training_data,
+        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         risk=risk_table(groups, outcome),
         worst_queries=[],

@@ -34,12 +34,14 @@ def build_report(
     relevant: float | None = None,
     with_learning_curve: bool = False,
     scores: np.ndarray | None = None,
+    on_training_data: bool | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
     """The page as text. It judges the model on the items, which must have scores or preferences.
 
     If the items are the edges of a relation, they have no features, and their predictions must be
-    given as `scores`. `commands` are shown as the way to reproduce the page.
+    given as `scores`. `on_training_data` says whether the model was trained on them; None finds it
+    out. `commands` are shown as the way to reproduce the page.
     """
     if items.preferences is not None:
         options = (with_learning_curve, commands or [])
@@ -67,7 +69,8 @@ def build_report(
         X = model.prepared(items.X, items.qid)
         curve = learning_curve(unfitted(model), X, items.y, items.qid)
         figures.append(sections.learning(curve))
-    on_training_data = model.was_trained_on(items)
+    if on_training_data is None:
+        on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     opening, worse = verdict(judgement, path, on_training_data=on_training_data), None
     if items.baseline is not None:
@@ -81,7 +84,7 @@ def build_report(
         worse=worse,
         tiles=sections.tiles(judgement, items.y),
         facts=sections.facts(model, items),
-        judged_on_training_data=on_training_data,
+        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
         suspects=None

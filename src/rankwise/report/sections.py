@@ -161,8 +161,11 @@ def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
     rows = [("Learner", f"{name}: {LEARNERS[name].summary}" if name in LEARNERS else name)]
     if "kernel" in recipe:
         kernel = recipe["kernel"]
-        if "gamma" in found:
-            kernel += f", width by the median heuristic (gamma {found['gamma']:.4g})"
+        if recipe.get("column_kernel"):
+            kernel = f"{kernel} of rows, {recipe['column_kernel']} of columns"
+        widths = [f"{found[name]:.4g}" for name in ("gamma", "column_gamma") if name in found]
+        if widths:
+            kernel += f", width by the median heuristic (gamma {' and '.join(widths)})"
         basis = found.get("basis", recipe.get("basis"))
         if isinstance(basis, int):
             kernel += f", {basis} basis items"
@@ -200,6 +203,17 @@ def _scaling(recipe: dict[str, Any]) -> str:
     text = words.get(recipe.get("scale", "none"), "standardised within each query")
     missing = recipe.get("missing")
     return text + (f", missing values by {missing}s" if missing in ("mean", "median") else "")
+
+
+def flattered(path: SearchPath | None) -> str:
+    """The warning about figures on training data, with the cross-validated one beside them."""
+    said = (
+        "Judged on the data it was trained on: all figures except the cross-validation look better "
+        "than they are."
+    )
+    if path is None or path.lower_is_better:
+        return said
+    return f"{said} Cross-validated ({path.by}), {path.judged}: {path.at_chosen[0]:.3f}."
 
 
 def chosen_by(path: SearchPath) -> Figure:

@@ -56,7 +56,7 @@ def build_statement_report(
         verdict=verdict(judgement, path, on_training_data=on_training_data),
         tiles=_tiles(judgement),
         facts=sections.facts(model, items),
-        judged_on_training_data=on_training_data,
+        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         worst_queries=[],
         reproduction=sections.reproduction(model, commands),

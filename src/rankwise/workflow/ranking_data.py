@@ -170,7 +170,8 @@ class Relation:
     """q edges between named objects: `edges` (q, 2) holds numbers of row and column objects.
 
     `y` (q,) holds the values of the edges, or is None. `columns` is None if both ends of an edge
-    belong to the same domain.
+    belong to the same domain. The features X of objects are their similarities to the objects of
+    training where a kernel is precomputed. `line_of` finds an edge's line in its file.
     """
 
     rows: Items
@@ -178,6 +179,7 @@ class Relation:
     edges: np.ndarray
     y: Any
     source: str = "data"
+    line_of: Callable[[int], int] | None = None
 
     def __len__(self) -> int:
         return len(self.edges)
@@ -191,6 +193,27 @@ class Relation:
     def nodes(self) -> Any:
         """The features of the objects, in the form that ConditionalRanker.fit takes."""
         return self.rows.X if self.columns is None else (self.rows.X, self.columns.X)
+
+    @property
+    def named(self) -> bool:
+        """Whether the objects of both sides came with names."""
+        return all(objects.named for objects in self.domains)
+
+    def pair(self, edge: int) -> tuple[str, str]:
+        """The names of the two objects of an edge."""
+        names = (side.names[k] for side, k in zip(self.domains, self.edges[edge]))
+        return tuple(str(name) for name in names)  # type: ignore[return-value]
+
+    def where(self, edge: int) -> str:
+        """The edge's place in its file in words."""
+        return f"edge {edge}" if self.line_of is None else f"line {self.line_of(edge)}"
+
+    def take(self, index: np.ndarray) -> Relation:
+        """Some of the edges, between the same objects."""
+        line_of, numbers = self.line_of, np.asarray(index)
+        found = None if line_of is None else (lambda edge: line_of(int(numbers[edge])))
+        y = None if self.y is None else self.y[index]
+        return replace(self, edges=self.edges[index], y=y, line_of=found)
 
     def as_items(self, condition: str) -> Items:
         """The edges as items: each condition is a query over its candidates.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -24,6 +24,11 @@ KERNELS = ("linear", "rbf", "poly", "laplacian", "cosine", "chi2", "sigmoid")
 """The kernels that the command offers; a learner takes more of them."""
 QUERY_WEIGHTS = ("pairs", "size", "queries")
 KERNEL_OPTIONS = ("kernel", "gamma", "degree", "coef0")
+COLUMN_OPTIONS = tuple(f"column_{name}" for name in KERNEL_OPTIONS)
+"""The kernel of the columns of a relation, where it is not that of the rows."""
+SETTINGS = ("edges", "rows", "columns", "both")
+"""What can be new when a model of a relation predicts."""
+RELATION_OPTIONS = (*KERNEL_OPTIONS, *COLUMN_OPTIONS, "cv", "relation", "condition", "new")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring")
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
 """Kernels that have a width: the distance between items that they use, and its power."""
@@ -158,11 +163,25 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:ConditionalRanker",
         "relations between objects: edges or ratings, with features of the objects",
         {name: {"objective": name} for name in ("ranking", "regression")},
-        ("alpha", *KERNEL_OPTIONS, "cv", "relation", "condition", "new", "max_iter"),
+        ("alpha", *RELATION_OPTIONS, "max_iter"),
         "over_relation",
         learns_relations=True,
     ),
 }
+
+
+class SideKernel(NamedTuple):
+    """The kernel of the objects on one side of a relation."""
+
+    name: str
+    gamma: str | float
+    degree: float
+    coef0: float
+
+    @property
+    def guesses_gamma(self) -> bool:
+        """Whether its width is taken from the distances between the objects."""
+        return self.gamma == "auto" and self.name in MEDIAN_DISTANCE
 
 
 @dataclass(frozen=True)
@@ -190,6 +209,10 @@ class Recipe:
     relation: str = "general"
     condition: str = "row"
     new: str | None = None
+    column_kernel: str | None = None  # None is the kernel of the rows; the same for the next three
+    column_gamma: str | float | None = None
+    column_degree: float | None = None
+    column_coef0: float | None = None
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -213,8 +236,9 @@ class Recipe:
         if not isinstance(self.alpha, str):
             for value in self.alpha if isinstance(self.alpha, tuple) else (self.alpha,):
                 check_positive("alpha", value)
-        gamma = None if isinstance(self.gamma, str) else self.gamma
-        Kernel(self.kernel, gamma, self.degree, self.coef0).check()
+        for kernel in self.kernels:
+            gamma = None if isinstance(kernel.gamma, str) else kernel.gamma
+            Kernel(kernel.name, gamma, kernel.degree, kernel.coef0).check()
 
     @property
     def method(self) -> LearningMethod:
@@ -235,9 +259,23 @@ class Recipe:
         return self.value == "auto" or isinstance(self.value, tuple)
 
     @property
+    def kernels(self) -> tuple[SideKernel, SideKernel]:
+        """The kernel of the rows of a relation and that of its columns."""
+        rows = SideKernel(self.kernel, self.gamma, self.degree, self.coef0)
+        own = {name: getattr(self, f"column_{name}") for name in KERNEL_OPTIONS}
+        named = own.pop("kernel")
+        changed = {name: value for name, value in own.items() if value is not None}
+        return rows, rows._replace(name=named or rows.name, **changed)
+
+    @property
+    def kernel_name(self) -> str:
+        """The name of the kernel; of two different ones `rows:columns`."""
+        return ":".join(dict.fromkeys(kernel.name for kernel in self.kernels))
+
+    @property
     def guesses_gamma(self) -> bool:
         """Whether the width of the kernel is taken from the distances between the items."""
-        return self.gamma == "auto" and self.kernel in MEDIAN_DISTANCE
+        return self.kernels[0].guesses_gamma
 
     def candidates(self, default: Any) -> np.ndarray:
         """The alphas to try: those of the recipe, or the default ones."""

@@ -344,7 +344,7 @@ def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
     order = np.argsort(results["alpha"])
     alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
     by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
-    about = (_judged(recipe), recipe.scoring)
+    about = (_judged(recipe), recipe.scoring, search.n_units_)
     path = SearchPath("alpha", alphas, score, error, search.alpha_, by, *about)
     return Fit(search.best_estimator_, path)
 

@@ -35,6 +35,8 @@ class TrainingRecord(TypedDict, total=False):
     support: dict[str, Any] | None  # kernels: names, queries and scores of the basis items
     node_features: list[list[str]]  # relations: features of row and of column objects
     node_names: list[list[str]]  # relations: names of row and of column objects
+    nodes_named: bool  # relations: whether these names came with the objects
+    pairs: str  # relations: the pairs of the training data, see relation_pairs.pairs_record
     reading: dict[str, Any] | None  # command: format and columns of the data file
     command: list[str]  # command: the words of the command that trained the model
     tried: list[dict[str, Any]]  # the recipes that were chosen from, with their held-out scores

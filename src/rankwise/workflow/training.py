@@ -16,10 +16,13 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.exceptions import DependenceWarning, GridWarning
 from rankwise.learners.item_scaler import FILLED, ItemScaler
 from rankwise.supervision.censored import Censored
+from rankwise.supervision.relation import RelationTask
 from rankwise.workflow import search
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import label_of
+from rankwise.workflow.relation_pairs import pairs_record, refuse_unmirrored
+from rankwise.workflow.relation_recipe import relation_arguments
 from rankwise.workflow.search import Fit
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 
@@ -37,6 +40,7 @@ def train(recipe: Recipe, data: Any) -> TrainedModel:
         record["features"], record["support"] = list(data.domains[1].features), None
         record["node_features"] = [list(objects.features) for objects in data.domains]
         record["node_names"] = [[str(name) for name in objects.names] for objects in data.domains]
+        record["nodes_named"], record["pairs"] = data.named, pairs_record(data)
     return TrainedModel(fit.model, fit.scaler, record)
 
 
@@ -120,8 +124,15 @@ def _fit_relation(recipe: Recipe, relation: Relation) -> Fit:
     if relation.y is None:
         raise ValueError(f"{relation.source}: every edge needs a value, as the third column.")
     if recipe.scale != "none":
-        raise ValueError("conditional takes the features of objects as they are: omit --scale.")
-    options, found = recipe.arguments(len(relation.rows), relation.rows.X)
+        raise ValueError(
+            f"{recipe.learner} takes the features of objects as they are: omit --scale."
+        )
+    task = RelationTask(relation=recipe.relation, condition=recipe.condition)
+    if recipe.relation != "general" and relation.columns is not None:
+        raise ValueError(f"--relation {recipe.relation} needs one domain: give --nodes.")
+    objective = recipe.method.losses[recipe.chosen_loss].get("objective", "regression")
+    refuse_unmirrored(relation, replace(task, objective=objective))
+    options, found = relation_arguments(recipe, relation)
     if recipe.searches:
         return replace(recipe.method.choose(recipe, options, relation), found=found)
     model = recipe.method.build(recipe.value, options)

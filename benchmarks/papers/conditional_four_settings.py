@@ -1,0 +1,193 @@
+"""Davis and Yamanishi in four settings: ranking, regression, two-step and plain baselines.
+
+For every outer fold of a setting (what is new at test time: edges, rows, columns or both) each
+method is trained on the other edges. Its parameters are chosen on three inner folds of the same
+setting, by the concordance that is then reported: of the columns of a row (given the row), or of
+the rows of a column (given the column). Nothing is chosen on test edges. Concordance is the mean
+over the conditions that have two test edges of different value, then over folds.
+
+    .venv/bin/python -m benchmarks.papers.conditional_four_settings [RESULTS.json [SET ...]]
+
+With a file of results, what it holds is not computed again, so that the script can be resumed.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from benchmarks.papers.conditional_drug_target import relations
+from rankwise import ConditionalRanker
+from rankwise.exceptions import UndefinedMetric
+from rankwise.metrics import ranking_error
+from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
+
+SETTINGS = {
+    "edges": ("known row, known column", EdgeSplit),
+    "rows": ("new row", RowSplit),
+    "columns": ("new column", ColumnSplit),
+    "both": ("new row, new column", RowColumnSplit),
+}
+CONDITIONS = ("row", "column")
+ALPHAS = 2.0 ** np.arange(8, -9, -2)
+OUTER, INNER = 5, 3
+
+Candidates = Iterator[np.ndarray]
+"""A matrix of scores of all pairs for each candidate of a method's parameters."""
+
+
+class Data:
+    """Two kernels and the values of some edges; everything else of Y is nan."""
+
+    def __init__(self, K_A: np.ndarray, K_B: np.ndarray, Y: np.ndarray, edges: np.ndarray):
+        self.K_A, self.K_B, self.edges = K_A, K_B, edges
+        self.y = Y[tuple(edges.T)]
+        self.seen = np.full(Y.shape, np.nan)
+        self.seen[tuple(edges.T)] = self.y
+
+    @property
+    def block(self) -> tuple[np.ndarray, np.ndarray]:
+        """The rows and the columns that have a training edge."""
+        return tuple(np.flatnonzero(~np.isnan(self.seen).all(axis=axis)) for axis in (1, 0))
+
+
+def conditional(data: Data, objective: str, condition: str) -> Candidates:
+    """ConditionalRanker with the product of the two kernels."""
+    ranker = ConditionalRanker(
+        ALPHAS[0], kernel="precomputed", objective=objective, condition=condition, tol=1e-4
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ConvergenceWarning)
+        ranker.fit((data.K_A, data.K_B), data.y, edges=data.edges)
+        for coefficients in ranker.path(ALPHAS):
+            yield data.K_A @ coefficients @ data.K_B.T
+
+
+def ranking(data: Data, condition: str) -> Candidates:
+    return conditional(data, "ranking", condition)
+
+
+def regression(data: Data, condition: str) -> Candidates:
+    return conditional(data, "regression", "row")
+
+
+def object_mean(data: Data, condition: str) -> Candidates:
+    """Every object by the mean of its training values, the same order for all conditions."""
+    axis = 0 if condition == "row" else 1
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RuntimeWarning)
+        means = np.nanmean(data.seen, axis=axis, keepdims=True)
+    yield np.nan_to_num(means, nan=float(data.y.mean())) + np.zeros(data.seen.shape)
+
+
+METHODS: dict[str, Callable[[Data, str], Candidates]] = {
+    "ranking": ranking,
+    "regression": regression,
+    "object mean": object_mean,
+}
+SHARED = {"regression"}
+"""Methods whose scores do not depend on the condition: both are judged from one training."""
+
+
+def concordance(Y: np.ndarray, S: np.ndarray, edges: np.ndarray, condition: str) -> float:
+    at = tuple(edges.T)
+    try:
+        return 1 - ranking_error(Y[at], S[at], edges[:, CONDITIONS.index(condition)])
+    except UndefinedMetric:
+        return np.nan
+
+
+def fold_results(sides, Y, train, test, Split, method: str) -> dict[str, float]:
+    """Concordance on the test edges by condition, for the candidate that inner folds choose."""
+    make = METHODS[method]
+    inner = list(Split(INNER, 0).split(train))
+    found = {}
+    for conditions in [CONDITIONS] if method in SHARED else [(one,) for one in CONDITIONS]:
+        scores: dict[str, list] = {condition: [] for condition in conditions}
+        for fit, validate in inner:
+            paths: dict[str, list] = {condition: [] for condition in conditions}
+            for S in make(Data(*sides, Y, train[fit]), conditions[0]):
+                for condition in conditions:
+                    paths[condition].append(concordance(Y, S, train[validate], condition))
+            for condition in conditions:
+                scores[condition].append(paths[condition])
+        best = {c: int(np.argmax(np.nan_to_num(np.nanmean(scores[c], axis=0)))) for c in conditions}
+        for number, S in enumerate(make(Data(*sides, Y, train), conditions[0])):
+            for condition in conditions:
+                if number == best[condition]:
+                    found[condition] = concordance(Y, S, test, condition)
+    return found
+
+
+def results(known: dict, keep: Callable[[dict], None], wanted: list[str]) -> dict:
+    """{set/setting/method: {condition: concordance, ...}}, added to what is known."""
+    for name, (K_A, K_B, Y) in relations().items():
+        if wanted and not any(one.lower() in name.lower() for one in wanted):
+            continue
+        edges = np.argwhere(np.ones(Y.shape))
+        for method in METHODS:
+            for setting, (_, Split) in SETTINGS.items():
+                key = f"{name}/{setting}/{method}"
+                if key in known:
+                    continue
+                started = time.perf_counter()
+                folds = [
+                    fold_results((K_A, K_B), Y, edges[train], edges[test], Split, method)
+                    for train, test in Split(OUTER, 0).split(edges)
+                ]
+                known[key] = {c: float(np.nanmean([f[c] for f in folds])) for c in CONDITIONS}
+                known[key]["seconds"] = round(time.perf_counter() - started, 1)
+                print(f"{key}: {known[key]}", file=sys.stderr, flush=True)
+                keep(known)
+    return known
+
+
+def cell(value: float, known: bool) -> str:
+    return "–" if not known or np.isnan(value) else f"{value:.3f}"
+
+
+def knows_objects(method: str, setting: str, condition: str) -> bool:
+    """Whether a mean of the objects exists: objects that are new have none."""
+    new = {"row": ("columns", "both"), "column": ("rows", "both")}[condition]
+    return method != "object mean" or setting not in new
+
+
+def show(found: dict) -> None:
+    """One table of Markdown for each condition."""
+    shapes = {name: Y.shape for name, (_, _, Y) in relations().items()}
+    for condition, ranked in (("row", "columns for each row"), ("column", "rows for each column")):
+        print(f"\nConcordance of the ranking of {ranked}:\n")
+        print("| set | new at test time | " + " | ".join(METHODS) + " |")
+        print("|---" * (2 + len(METHODS)) + "|")
+        for name, shape in shapes.items():
+            for setting, (title, _) in SETTINGS.items():
+                cells = [
+                    cell(found[key][condition], knows_objects(method, setting, condition))
+                    if (key := f"{name}/{setting}/{method}") in found
+                    else "–"
+                    for method in METHODS
+                ]
+                label = f"{name} {shape[0]} × {shape[1]}" if setting == "edges" else ""
+                print(f"| {label} | {title} | " + " | ".join(cells) + " |")
+
+
+def main(arguments: list[str] | None = None) -> None:
+    path = Path(arguments[0]) if arguments else None
+    known = json.loads(path.read_text()) if path is not None and path.exists() else {}
+
+    def keep(found: dict) -> None:
+        if path is not None:
+            path.write_text(json.dumps(found, indent=1))
+
+    show(results(known, keep, (arguments or [])[1:]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
