@@ -31,6 +31,8 @@ SECTIONS: dict[str, tuple[str, list[str]]] = {
             "rankwise.ConditionalRankerCV",
             "rankwise.TwoStepRanker",
             "rankwise.TwoStepRankerCV",
+            "rankwise.KernelFilter",
+            "rankwise.NearestNodes",
         ],
     ),
     "supervision": (

@@ -140,7 +140,8 @@ def relational_splits(
     task = RelationTask(relation=argument_of(est, "relation", "general"))
     one_domain = task.sign != 0 if setting == "edges" else data.one_domain
     seed = 0 if random_state is None else random_state
-    splitter = SETTINGS[setting][0](int(cv), seed, one_domain=one_domain)
+    split: Any = SETTINGS[setting][0]
+    splitter = split(int(cv), seed, one_domain=one_domain)
     return list(splitter.split(data.edges))
 
 

@@ -54,7 +54,7 @@ class PairFunction:
         scores = np.empty((n, direction.shape[1]))
         for block in _blocks(n):
             scores[block] = self.columns.represent(V[block]) @ direction
-        index = np.stack([_largest(column, min(n_best, n)) for column in scores.T], axis=1)
+        index = np.stack([largest(column, min(n_best, n)) for column in scores.T], axis=1)
         return index, np.take_along_axis(scores, index, axis=0)
 
 
@@ -62,7 +62,7 @@ def _blocks(n: int) -> Iterator[slice]:
     return (slice(start, min(start + BLOCK, n)) for start in range(0, n, BLOCK))
 
 
-def _largest(scores: np.ndarray, k: int) -> np.ndarray:
+def largest(scores: np.ndarray, k: int) -> np.ndarray:
     """Indices of the k largest, largest first, equal ones in their order; O(n + k log k)."""
     chosen = np.arange(len(scores))
     if k < len(scores):
