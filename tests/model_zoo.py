@@ -18,6 +18,7 @@ from sklearn.preprocessing import (
 )
 
 import rankwise as rw
+from rankwise.kernels import InteractionProfile, KernelSum
 from rankwise.learners.interactions import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
@@ -129,6 +130,25 @@ def models() -> dict:
         ),
         "conditional edges": (
             _fit(rw.ConditionalRanker(kernel="poly", max_iter=9), X, edge_values, edges=EDGES),
+            plain,
+        ),
+        "conditional pairwise": (
+            _fit(
+                rw.ConditionalRanker(
+                    kernel=(KernelSum(["rbf", InteractionProfile(fill="mean")], [1.0, 0.5]), "rbf"),
+                    gamma=(0.5, None),
+                    pairwise="cartesian",
+                    item_effect=(0.1, 0.0),
+                    objective="regression",
+                    effects="both",
+                ),
+                (X, X[:20, :3]),
+                RELATION[:, :20],
+            ),
+            (X_NEW, X_NEW[:, :3]),
+        ),
+        "conditional mlpk": (
+            _fit(rw.ConditionalRanker(pairwise="mlpk", **rbf), X, RELATION),
             plain,
         ),
         "conditional_cv": (_fit(rw.ConditionalRankerCV(alphas=[0.1, 10]), X, RELATION), plain),

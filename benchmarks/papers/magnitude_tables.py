@@ -86,7 +86,8 @@ def columns(name: str, ratings, users: int, repetitions: int) -> None:
         for group, chosen in zip(GROUPS, tuned):
             seeds = [(SEED, 1, repetition) for repetition in range(repetitions)]
             runs = pool(delayed(repeat)(ratings, group, users, seed, chosen) for seed in seeds)
-            report(name, group, chosen, np.array(runs))
+            size = f"{users} raters, {repetitions} repetitions"
+            report(name, group, chosen, np.array(runs), size)
 
 
 def tune(ratings, group: str) -> dict[str, dict]:
@@ -225,7 +226,7 @@ def leave_rater_out(ratings):
     return chosen, np.array([judge(rater, chosen) for rater in raters])
 
 
-def report(name: str, group: str, chosen: dict, results: np.ndarray) -> None:
+def report(name: str, group: str, chosen: dict, results: np.ndarray, size="all raters") -> None:
     """Print results (repetitions, methods, measures) beside the paper's figures."""
     rows = []
     for k, measure in enumerate(MEASURES):
@@ -238,7 +239,7 @@ def report(name: str, group: str, chosen: dict, results: np.ndarray) -> None:
         theirs = [None if value is None else f"{value:g}" for value in PAPER[name, group][k]]
         rows.append(("", "paper", *theirs, None, None, None))
     trivial = ("constant", "item mean, reference raters", "item mean, all other raters")
-    table.show(f"{name} {group}", ("", "", *chosen, *trivial), rows)
+    table.show(f"{name} {group}, {size}", ("", "", *chosen, *trivial), rows)
     parameters = [
         f"{method} " + ", ".join(f"{key} = {value:g}" for key, value in options.items())
         for method, options in chosen.items()

@@ -4,6 +4,9 @@
     <!-- table: NAME 1 3 -->        its first and third table
     <!-- end of table -->
 
+    <!-- scripts without tables -->   the names of all scripts that pages wait for
+    <!-- end of list -->
+
 `fill` replaces what stands between the markers by the contents of the file tables/NAME.md beside
 this module. Both readers of plain Markdown and the site see the tables, and the markers are
 invisible. A test compares pages and tables, so that they cannot drift apart.
@@ -23,6 +26,10 @@ PART = "<!-- part {} -->"
 BLOCK = re.compile(
     r"(?P<head><!-- table: (?P<name>[\w]+)(?P<parts>(?: \d+)*) -->\n)(?P<body>.*?)"
     r"(?P<end><!-- end of table -->)",
+    re.DOTALL,
+)
+LIST = re.compile(
+    r"(?P<head><!-- scripts without tables -->\n)(?P<body>.*?)(?P<end><!-- end of list -->)",
     re.DOTALL,
 )
 LIBRARIES = ("rankwise", "numpy", "scipy", "scikit-learn")
@@ -55,13 +62,26 @@ def filled(text: str, folder: Path = TABLES) -> str:
         body = "\n".join(parts[number - 1] for number in wanted)
         return f"{match['head']}\n{body}\n{match['end']}"
 
-    return BLOCK.sub(block, text)
+    def waiting(match: re.Match) -> str:
+        names = [f"`{name}`" for name in not_run(folder)]
+        text = ", ".join(names) if names else "none"
+        return f"{match['head']}\nNot run yet: {text}.\n\n{match['end']}"
+
+    return LIST.sub(waiting, BLOCK.sub(block, text))
+
+
+def not_run(folder: Path = TABLES) -> list[str]:
+    """The scripts that have a block on some page, but no tables."""
+    pages = (page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md")))
+    names = {block["name"] for text in pages for block in BLOCK.finditer(text)}
+    return sorted(name for name in names if not (folder / f"{name}.md").is_file())
 
 
 def with_tables() -> list[Path]:
     """The pages of the documentation that have blocks."""
     pages = sorted(DOCS.rglob("*.md"))
-    return [page for page in pages if BLOCK.search(page.read_text(encoding="utf-8"))]
+    texts = {page: page.read_text(encoding="utf-8") for page in pages}
+    return [page for page, text in texts.items() if BLOCK.search(text) or LIST.search(text)]
 
 
 def fill() -> list[Path]:

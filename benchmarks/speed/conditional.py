@@ -2,11 +2,13 @@
 
     python -m benchmarks.speed.conditional [largest p of a complete graph] [rounds]
 
-For complete graphs the unit of a fit is two eigh and four products of that size; the limit is 1.5.
+For complete graphs the unit of a fit is two eigh and four products of that size; the limit is 1.2.
 For sampled edges the unit of an iteration is the cheaper of two ways to compute its product: K V K
 and then its values at the edges, or a sparse-dense product and a sampled one, both compiled; the
-limit is 1.5. In each round the compared cases are timed one after the other. Figures are medians
-and ranges over rounds.
+limit is 1.5. For a path of 20 alphas on 100,000 edges the unit is one fit, at the smallest alpha;
+the limit is 3. For the best 10 of 100,000 candidates of a new row the unit is one product of a
+prepared matrix with a vector. In each round the compared cases are timed one after the other.
+Figures are medians and ranges over rounds.
 """
 
 from __future__ import annotations
@@ -27,6 +29,8 @@ from rankwise import ConditionalRanker
 from rankwise.spaces.edges import Edges
 
 LIMIT = 1.5
+COMPLETE_LIMIT = 1.2
+PATH_LIMIT = 3.0
 ITERATIONS = 10
 
 
@@ -41,7 +45,10 @@ def main(arguments: list[str] | None = None) -> None:
     )
     complete_graphs([p for p in (1000, 2000, 4000, 5000) if p <= largest], rounds)
     sampled_edges(rounds)
+    path_of_alphas(rounds, *(int(value) for value in arguments[2:4]))
+    pairwise_kernels(rounds)
     ranking_many_candidates(rounds)
+    cold_start(rounds)
 
 
 def complete_graphs(sizes: list[int], rounds: int) -> None:
@@ -54,7 +61,7 @@ def complete_graphs(sizes: list[int], rounds: int) -> None:
                 model = ConditionalRanker(kernel="precomputed", objective=objective)
                 fitted.append(seconds(model.fit, K, Y))
                 unit.append(2 * seconds(scipy.linalg.eigh, K) + 4 * seconds(np.matmul, K, Y))
-            report(f"p = {p}, {objective}", fitted, unit)
+            report(f"p = {p}, {objective}", fitted, unit, COMPLETE_LIMIT)
 
 
 def sampled_edges(rounds: int) -> None:
@@ -78,8 +85,8 @@ def sampled_edges(rounds: int) -> None:
         report(f"p = {p}, q = {q} ({chosen}; {cheaper} is cheaper)", iteration, ways[cheaper])
 
 
-def iterate(K, y, edges, n: int) -> None:
-    model = ConditionalRanker(0, kernel="precomputed", tol=0, max_iter=n)
+def iterate(K, y, edges, n: int, pairwise: str = "kronecker") -> None:
+    model = ConditionalRanker(0, kernel="precomputed", tol=0, max_iter=n, pairwise=pairwise)
     model.fit(K, y, edges=edges)
 
 
@@ -87,6 +94,54 @@ def edge_product(K, pairs: Edges, v, dense: bool) -> np.ndarray:
     """K V K at the edges, by dense products or by sparse ones."""
     pairs.dense = dense
     return pairs.sampled(K, pairs.times(v, K).T)
+
+
+def path_of_alphas(rounds: int, p: int = 1500, q: int = 100_000) -> None:
+    print("\n20 alphas on sampled edges           path s            one fit s   ratio (range)")
+    K, rng = node_kernel(p), np.random.default_rng(4)
+    edges = rng.integers(p, size=(q, 2))
+    y = rng.normal(size=q)
+    alphas = np.geomspace(1.0, 1000.0, 20)
+    path, unit = [], []
+    for _ in range(rounds):
+        model = ConditionalRanker(alphas[0], kernel="precomputed", max_iter=2000)
+        unit.append(seconds(fit_edges, model, K, y, edges))
+        path.append(seconds(model.path, alphas))
+    report(f"p = {p}, q = {q}", path, unit, PATH_LIMIT)
+
+
+def fit_edges(model, K, y, edges) -> None:
+    model.fit(K, y, edges=edges)
+
+
+def pairwise_kernels(rounds: int, p: int = 1000, q: int = 50_000) -> None:
+    print("\none iteration of pairwise kernels        s   Kronecker s   ratio (range)")
+    K, rng = node_kernel(p), np.random.default_rng(5)
+    edges, y = rng.integers(p, size=(q, 2)), rng.normal(size=q)
+    for pairwise in ("cartesian", "linear", "polynomial", "ranking", "mlpk"):
+        measured, unit = [], []
+        for _ in range(rounds):
+            for name, times in ((pairwise, measured), ("kronecker", unit)):
+                one, many = (seconds(iterate, K, y, edges, n, name) for n in (1, 1 + ITERATIONS))
+                times.append((many - one) / ITERATIONS)
+        report(f"pairwise={pairwise!r}", measured, unit, limit=None)
+
+
+def cold_start(rounds: int, n: int = 100_000, p: int = 400) -> None:
+    rng = np.random.default_rng(6)
+    A, B, V = rng.normal(size=(68, 20)), rng.normal(size=(p, 20)), rng.normal(size=(n, 20))
+    model = ConditionalRanker(kernel="rbf").fit((A, B), rng.normal(size=(68, p)))
+    library = model.catalogue(V)
+    W, w = rng.normal(size=(n, 68)), rng.normal(size=68)
+    top, many, unit = [], [], []
+    model.rank(A[0] + 1, library, 10)
+    for _ in range(rounds):
+        top.append(np.median([seconds(model.rank, A[0] + 1, library, 10) for _ in range(9)]))
+        unit.append(np.median([seconds(np.matmul, W, w) for _ in range(9)]))
+        many.append(seconds(model.rank, A + 1, library, 10) / len(A))
+    print("\nthe best 10 of 100,000 columns for a new row     s   one product s   ratio (range)")
+    report("rank(u, catalogue, k=10), 68 x 400 nodes, rbf", top, unit, limit=None)
+    report("the same for 68 rows at once, per row", many, unit, limit=None)
 
 
 def ranking_many_candidates(rounds: int, n: int = 1_000_000) -> None:

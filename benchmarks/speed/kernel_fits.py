@@ -1,19 +1,17 @@
 """Kernel fits for one alpha against one Cholesky factorisation, in one run.
 
-    python -m benchmarks.speed.kernel_fits [fits] [memory] [loo] [growth] [items=1000,2000,4000]
+    python -m benchmarks.speed.kernel_fits [fits] [memory] [loo] [items=1000,2000,4000]
 
 fits: RankRLS, RLS and MPRank with a Gaussian kernel; the unit is the kernel, its Cholesky factor
 and one solution in scikit-learn and SciPy. scikit-learn's KernelRidge stands beside them.
 memory: the largest memory of a fit in a process of its own, in kernel matrices.
 loo: MPRank's leave-one-out error over all pairs, in units of one eigendecomposition.
-growth: the exponent of the time of a fit in the number of items, for every loss.
 """
 
 from __future__ import annotations
 
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 
 import numpy as np
@@ -32,12 +30,6 @@ LEARNERS: dict[str, Callable] = {
     "RLS": lambda: RLS(kernel="rbf", gamma=GAMMA),
     "MPRank": lambda: MPRank(kernel="rbf", gamma=GAMMA, solver="closed"),
     "KernelRidge": lambda: KernelRidge(kernel="rbf", gamma=GAMMA),
-}
-LOSSES = {
-    "magnitude": {},
-    "magnitude, ties dropped": {"ties": "drop"},
-    "unit": {"loss": "unit"},
-    "relative": {"loss": "relative"},
 }
 PEAK = """
 import resource, sys
@@ -102,26 +94,6 @@ def loo(m: int) -> None:
     print_ratios(f"MPRank, leave-one-out over pairs, rbf, {m} items", timed, {}, rounds=3)
 
 
-def growth(sizes: tuple[int, ...] = (250, 500, 1000, 2000, 4000)) -> None:
-    """The exponents between neighbouring sizes; 3 is a factorisation."""
-    print(f"\nexponents of the time of a fit, RankRLS, rbf, from {' to '.join(map(str, sizes))}")
-    for loss, options in LOSSES.items():
-        used = [m for m in sizes if loss != "relative" or m <= 2000]
-        seconds = []
-        for m in used:
-            X, y = problem(m)
-            y = np.round(y, 1)
-            rounds = []
-            for _ in range(5 if m <= 1000 else 3):
-                start = time.perf_counter()
-                RankRLS(kernel="rbf", gamma=GAMMA, **options).fit(X, y)
-                rounds.append(time.perf_counter() - start)
-            seconds.append(float(np.median(rounds[1:])))
-        exponents = np.diff(np.log(seconds)) / np.diff(np.log(used))
-        shown = "  ".join(f"{e:.2f}" for e in exponents)
-        print(f"  {loss:30}{shown:30}last fit {seconds[-1]:.2f} s")
-
-
 def main() -> None:
     print_machine()
     sizes = [word.removeprefix("items=") for word in sys.argv[1:] if word.startswith("items=")]
@@ -133,8 +105,6 @@ def main() -> None:
         memory(items[-1])
     if not parts or "loo" in parts:
         loo(2000)
-    if not parts or "growth" in parts:
-        growth()
 
 
 if __name__ == "__main__":

@@ -34,6 +34,10 @@ class InvalidKernel(ValueError):
     """A precomputed kernel that is asymmetric or indefinite beyond rounding."""
 
 
+class KernelRepairWarning(UserWarning):
+    """A similarity matrix that was changed to be a kernel, as asked; the message says how much."""
+
+
 class MissingRequirement(ValueError):
     """A solver was given a matrix or a risk that does not offer what the solver requires."""
 

@@ -52,7 +52,7 @@ def test_movielens(tmp_path, capsys, small_grids):
     path = write(tmp_path / "ratings.dat", rows, "::")
     tables.main(users=2, repetitions=2, movielens=str(path))
     shown = capsys.readouterr().out
-    assert all(f"**MovieLens {group}**" in shown for group in tables.GROUPS)
+    assert all(f"**MovieLens {group}, 2 raters" in shown for group in tables.GROUPS)
     assert "nan" not in shown
 
 
@@ -77,5 +77,5 @@ def test_book_crossing(tmp_path, capsys, small_grids):
     assert np.isfinite(kept).sum(axis=0).min() >= 10
     tables.main(books=str(path))
     shown = capsys.readouterr().out
-    assert "**Books all**" in shown
+    assert "**Books all, all raters**" in shown
     assert "nan" not in shown

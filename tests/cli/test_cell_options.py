@@ -1,6 +1,7 @@
 """Tables as people write them: read in training, kept in the model, and read alike afterwards."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import rankwise
@@ -38,6 +39,25 @@ def folder(tmp_path_factory):
     write(folder / "train.csv")
     run("train", folder / "train.csv", "--categorical", "city", "-o", folder / "m.rw", "-q")
     return folder
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars"])
+def test_python_takes_the_raw_columns_of_the_table(folder, library):
+    frames = pytest.importorskip(library)
+    model = rankwise.load(folder / "m.rw")
+    expected = scores(run("predict", folder / "m.rw", folder / "train.csv").stdout)
+    raw = pd.read_csv(folder / "train.csv", sep=";", dtype=str)
+    frame = raw if library == "pandas" else frames.DataFrame(raw.to_dict(orient="list"))
+    np.testing.assert_allclose(model.predict(frame, raw["query"]), expected, rtol=1e-6)
+    turned = frame[raw.columns[::-1].tolist()]
+    np.testing.assert_allclose(model.predict(turned, raw["query"]), expected, rtol=1e-6)
+    if library == "pandas":
+        dated = raw.assign(day=pd.to_datetime(raw["day"], format="%d.%m.%Y"))
+        np.testing.assert_allclose(model.predict(dated, raw["query"]), expected, rtol=1e-6)
+        with pytest.warns(UserWarning, match="'city' has categories that the model has never seen"):
+            model.predict(raw.assign(city="Paris"), raw["query"])
+        with pytest.raises(ValueError, match="lacks 1 of the model's 5 features: 'city'"):
+            model.predict(raw.drop(columns="city"), raw["query"])
 
 
 def test_the_model_keeps_how_columns_were_read(folder, tmp_path):

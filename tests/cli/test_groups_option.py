@@ -50,9 +50,10 @@ def test_nested_folds_keep_groups(samples):
     assert found["learners"][0]["nested"] is not None
 
 
-def test_learners_without_groups_say_so(samples):
-    result = run("crossval", samples, "--learner", "svrank", "--groups", "patient", code=2)
-    assert "--groups is for rank-rls" in result.stderr
+def test_learners_that_refit_keep_groups_too(samples):
+    words = ("--learner", "svrank", "--groups", "patient", "--alpha", "0.1,10", "--json")
+    (one,) = json.loads(run("crossval", samples, *words).stdout)["learners"]
+    assert max(one["path"]["score"]) < 0.85
 
 
 def test_a_column_of_names_that_is_no_group_is_pointed_out(samples, tmp_path):

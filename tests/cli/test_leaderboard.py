@@ -92,7 +92,7 @@ def test_winners_and_losers(tmp_path):
     roles = ("--a", "winner", "--b", "loser", "--winner", "winner")
     found = run("leaderboard", tmp_path / "fights.csv", *roles)
     assert found.stdout.splitlines()[1].split()[1] == "x"
-    assert "order" not in found.stderr
+    assert "--order-effect" not in found.stderr
 
 
 def test_results_of_games(tmp_path):

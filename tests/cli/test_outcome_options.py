@@ -113,3 +113,10 @@ def test_all_censored_and_missing_cells(folder, tmp_path):
     table.to_csv(tmp_path / "missing.csv", index=False)
     result = run("train", tmp_path / "missing.csv", *OUTCOME, "-o", tmp_path / "no.rw", code=2)
     assert "line 6, column 'days': a value is missing" in result.stderr
+
+
+def test_report_draws_the_learning_curve(folder, tmp_path):
+    page = tmp_path / "page.html"
+    for model in ("given.rw", "model.rw"):  # without and with strata
+        run("report", folder / model, folder / "test.csv", "--learning-curve", "-o", page)
+        assert "Learning curve" in page.read_text()

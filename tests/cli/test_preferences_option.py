@@ -217,3 +217,31 @@ def test_votes_without_their_file(folder, tmp_path):
 def test_options_of_scores_are_refused(folder, models):
     words = ("evaluate", models["rank-rls"], *files(folder), "--scoring", "ndcg@5")
     assert "--scoring is for scores" in run(*words, code=2).stderr
+
+
+def test_effects_of_items_and_of_the_order(folder, tmp_path):
+    """--item-effect and --order-effect reach rank-logistic, and other learners refuse them."""
+    words = ("train", *files(folder), "--learner", "rank-logistic", "--alpha", "0.1")
+    run(*words, "--item-effect", "0.5", "--order-effect", "-o", tmp_path / "m.rw")
+    model = rankwise.load(tmp_path / "m.rw").ranker
+    assert model.item_effect == 0.5 and model.order_effect is True and model.order_effect_ != 0
+    run(*words[:-2], "--cv", "3", "--order-effect", "-o", tmp_path / "cv.rw")
+    assert rankwise.load(tmp_path / "cv.rw").ranker.order_effect is True
+    for option in (("--item-effect", "0.5"), ("--order-effect",)):
+        failed = run("train", *files(folder), *option, "-o", tmp_path / "no.rw", code=2)
+        assert f"rank-rls has no {option[0]}; rank-logistic has it" in failed.stderr
+    run(*words, "--item-effect", "-1", "-o", tmp_path / "n.rw", code=2)
+
+
+def test_near_names_of_columns(folder, tmp_path):
+    votes = ("--preferences", folder / "votes.csv", "--a", "left", "--b", "right")
+    said = run(
+        *("train", folder / "items.csv", "--id", "name", *votes, "--winner", "who wom"),
+        *("-o", tmp_path / "m.rw"),
+        code=2,
+    ).stderr
+    assert "Did you mean 'who won'?" in said
+    said = run(
+        *("train", *files(folder), "--judge", "jugde", "-o", tmp_path / "m.rw"), code=2
+    ).stderr
+    assert "Did you mean 'judge'?" in said

@@ -56,6 +56,45 @@ def test_ctrl_c_ends_training_at_once_and_keeps_the_old_model(folder, alpha):
     assert sorted(os.listdir(folder)) == ["large.csv", "model.rw", "train.csv"]
 
 
+def test_ctrl_c_during_nested_folds_keeps_the_model(folder, tmp_path):
+    """The model is trained already: it is written without the nested estimate."""
+    rng = np.random.default_rng(0)
+    rows = [",".join(f"{v:.4f}" for v in row) for row in rng.normal(size=(1500, 6))]
+    (tmp_path / "train.csv").write_text("\n".join(["a,b,c,d,e,score", *rows]) + "\n")
+    options = ("--kernel", "rbf", "--basis", "all", "--cv", "leave-pair-out", "--alpha", "1,10")
+    process = start(tmp_path, "train", "train.csv", "-o", "m.rw", *options, "--nested", "200")
+    try:
+        for line in process.stderr:
+            if "outer folds" in line:
+                break
+        time.sleep(0.5)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 0, said
+    assert "interrupted: the model is written without it" in said and "Traceback" not in said
+    model = rankwise.load(tmp_path / "m.rw")
+    assert "nested" not in model.record
+    assert sorted(os.listdir(tmp_path)) == ["m.rw", "train.csv"]
+
+
+def test_ctrl_c_during_crossval_writes_nothing(folder, tmp_path):
+    options = ("--learner", "rank-svm", "--alpha", "1e-3", "--nested", "50", "--html", "page.html")
+    process = start(folder, "crossval", "large.csv", *options)
+    try:
+        for line in process.stderr:
+            if "outer folds" in line:
+                break
+        time.sleep(0.3)
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+    assert process.returncode == 130 and "Traceback" not in said
+    assert not (folder / "page.html").exists()
+
+
 TRAIN_FOR_EVER = """
 import itertools, sys
 from rankwise.cli import main

@@ -86,3 +86,19 @@ def test_relevance_by_a_threshold():
     expected = metrics.average_precision((y >= 2).astype(float), s)
     assert metrics.average_precision(y, s, relevant=2) == expected
     assert metrics.scorer("map", relevant=2).measure(y, s) == expected
+
+
+@pytest.mark.parametrize("learner", ["rank-rls", "rank-svm", "rank-boost"])
+def test_map_of_real_scores_asks_for_the_lowest_relevant_one(graded, learner, tmp_path):
+    table = pd.read_csv(graded)
+    table["score"] = table["score"] + 0.5
+    table.to_csv(tmp_path / "real.csv", index=False)
+    words = ("crossval", tmp_path / "real.csv", "--learner", learner, "--scoring", "map")
+    grid = () if learner == "rank-boost" else ("--alpha", "0.1,1")
+    assert "give --relevant" in run(*words, *grid, code=2).stderr
+    options = (*grid, "--relevant", "2", "--nested", "3", "--json")
+    (found,) = json.loads(run(*words, *options).stdout)["learners"]
+    assert 0.3 < max(found["path"]["score"]) < 1 and found["nested"]["relevant"] == 2
+    model = tmp_path / "m.rw"
+    said = run("train", *words[1:], *grid, "--relevant", "2", "-o", model).stderr
+    assert "Held-out MAP" in said

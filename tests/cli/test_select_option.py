@@ -45,7 +45,37 @@ def test_options_without_a_meaning_are_refused(wide, tmp_path):
     for words, reason in (
         (("--learner", "rank-svm"), "rank-svm has no --select"),
         (("--kernel", "rbf"), "greedy-rank-rls has no --kernel"),
-        (("--scoring", "map"), "omit --scoring"),
+        (("--scoring", "map"), "give --relevant"),
     ):
         failed = run("train", wide, "--select", "2", *words, "-o", model, code=2)
         assert reason in failed.stderr
+
+
+def test_a_measure_and_groups(wide, tmp_path):
+    """With --scoring alpha is chosen by folds that select again; groups leave together."""
+    table = pd.read_csv(wide).drop(columns="qid")
+    table["patient"] = np.arange(60) // 3
+    table.to_csv(tmp_path / "samples.csv", index=False)
+    words = ("--select", "2", "--alpha", "0.1,10", "--groups", "patient", "--json")
+    plain = run("crossval", tmp_path / "samples.csv", "--learner", "greedy-rank-rls", *words)
+    (one,) = json.loads(plain.stdout)["learners"]
+    assert one["path"]["by"] == "10 folds of groups"
+    scored = (*words, "--scoring", "tau")
+    found = run("crossval", tmp_path / "samples.csv", "--learner", "greedy-rank-rls", *scored)
+    (one,) = json.loads(found.stdout)["learners"]
+    assert one["path"]["judged"] == "held-out Kendall's τ_b" and 0.4 < max(one["path"]["score"]) < 1
+    said = run("train", wide, "--select", "2", "--scoring", "tau", "-o", tmp_path / "m.rw")
+    assert "Held-out Kendall's τ_b: 0." in said.stderr and "f3, f7" in said.stderr
+
+
+def test_outcomes(tmp_path):
+    rng = np.random.default_rng(0)
+    table = pd.DataFrame(rng.normal(size=(60, 5)), columns=list("abcde"))
+    table["days"] = (100 * rng.exponential(size=60) * np.exp(1.5 * table["c"])).round(1)
+    table["died"] = rng.random(60) < 0.7
+    table.to_csv(tmp_path / "patients.csv", index=False)
+    words = ("--time", "days", "--event", "died", "--select", "1", "--cv", "4")
+    said = run("train", tmp_path / "patients.csv", *words, "-o", tmp_path / "m.rw").stderr
+    assert "Selected 1 of 5 features: c." in said
+    found = run("crossval", tmp_path / "patients.csv", *words, "--nested", "3").stdout
+    assert "greedy-rank-rls" in found and "rank-svm" in found

@@ -12,6 +12,7 @@ from rankwise.losses.logistic import logistic_risk
 from rankwise.losses.losses_by_name import hinge_risks, quadratic_loss
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.cholesky import CholeskySolver
+from rankwise.solvers.closed_pairs import ClosedPairsSolver
 from rankwise.solvers.complete_graph import CompleteGraphSolver, mirror
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.exact_newton import ExactNewtonSolver
@@ -20,8 +21,10 @@ from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.spectral import SpectralSolver
+from rankwise.solvers.unpenalised_effects import EffectKind
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nodes import Nodes
+from rankwise.spaces.pairwise_kernels import PAIRWISE
 from rankwise.spaces.space import Features, Gram
 from rankwise.supervision.relation import RelationTask, check_labels
 from tests import reference_conditional
@@ -88,6 +91,13 @@ class RelationCase:
         Y = self.y.reshape(self.labels.shape)
         return CompleteGraphSolver(self.nodes, [(Y, None, None)], self.task)
 
+    def with_row_effects(self) -> ClosedPairsSolver:
+        """Regression whose unpenalised row effects make its loss that of the ranking objective."""
+        Y = self.y.reshape(self.labels.shape)
+        task, effects = RelationTask("regression"), EffectKind(True, True, False)
+        kernel = PAIRWISE["kronecker"]
+        return ClosedPairsSolver(self.nodes, [(Y, None, None)], task, kernel, effects)
+
     def at_edges(self) -> EdgeSolver:
         return EdgeSolver(self.nodes, self.labels, None, self.task, Limits(1e-12, 500))
 
@@ -114,6 +124,9 @@ def relation_members() -> dict[str, tuple]:
                 full = RelationCase(task, None, through_features)
                 some = RelationCase(task, 20, through_features)
                 members[f"complete graph, {kind}"] = full.complete, full.value, full.weights, {}
+                if task.ranking and not task.sign:
+                    made = full.with_row_effects
+                    members[f"row effects, {kind}"] = made, full.value, full.weights, {}
                 members[f"edges, {kind}"] = some.at_edges, some.value, some.weights, {}
     return members
 

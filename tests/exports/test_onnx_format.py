@@ -22,6 +22,7 @@ from sklearn.preprocessing import (
 import rankwise as rw
 from rankwise.exports.model_steps import checked_steps, sizes_of_terms
 from rankwise.exports.onnx_format import OPSET, to_onnx
+from rankwise.features import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from tests.exports.readers import exported_scores
 
@@ -159,3 +160,17 @@ def test_the_file_says_its_opset_and_features():
     assert [(each.domain, each.version) for each in content.opset_import] == [("", OPSET)]
     about = {entry.key: entry.value for entry in content.metadata_props}
     assert json.loads(about["features"]) == ["ä b", "c"] and about["learner"] == "RankRLS"
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+def test_interactions_of_two_embeddings(normalize):
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 9)), rng.normal(size=30)
+    X[0, :4] = 0.0
+    include = ("cosine", "product", "outer")
+    features = Interactions(4, include=include, rank=3, normalize=normalize)
+    model = make_pipeline(features, StandardScaler(), rw.RankRLS()).fit(X, y)
+    assert_equal_scores(model, X)
+    for format in ("json", "solr", "elasticsearch"):
+        with pytest.raises(ValueError, match="Interactions is more than an offset and a scale"):
+            rw.export(model, "never.json", format=format)

@@ -17,6 +17,7 @@ from sklearn.preprocessing import (
 
 import rankwise as rw
 from rankwise.exports.model_steps import checked_steps
+from rankwise.features import Interactions
 from rankwise.learners.item_scaler import ItemScaler
 from rankwise.workflow.trained_model import TrainedModel
 from tests.model_zoo import X_NEW, X, y
@@ -36,6 +37,8 @@ PIPELINES = {
             remainder="passthrough",
         ),
     ),
+    "interactions": (Interactions(1, include=("cosine", "product", "outer"), rank=1),),
+    "interactions of any length": (Interactions(1, include=("product",), normalize=False),),
     "our scaler": (ItemScaler("standard", missing="median"),),
 }
 

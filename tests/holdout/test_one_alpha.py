@@ -7,7 +7,7 @@ from scipy import sparse
 
 from rankwise import RLS, RankRLS
 from rankwise.losses.laplacian import ScoreLaplacian
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 
 SHAPES = {"dense": np.array, "by columns": np.asfortranarray, "sparse": sparse.csr_array}
 

@@ -151,6 +151,25 @@ def test_ordinary_data_need_no_refit(loss, space, refits):
     assert not refits
 
 
+@pytest.mark.parametrize("levels", [40, 5])
+def test_an_alpha_near_the_rounding_errors_needs_no_refit(levels, refits):
+    """The constant direction, which no pair sees, does not make the kernel matrix singular."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), rng.permutation(40) % levels + 0.0
+    options = {"kernel": "rbf", "gamma": 1.0, "loss": "unit"}
+    problem = RankRLS(**options).hold_outs(X, y)
+    largest = problem.parts[0][1].spectrum.eigenvalues.max()
+    alpha = 1.5e-10 * largest
+    problem.judge_pairs([alpha])
+    pairs = np.array([(0, 1), (5, 30)])
+    found = problem.leave_pairs_out(pairs, [alpha])[0, :, :, 0]
+    assert not refits
+    for pair, scores in zip(pairs, found):
+        rest = np.setdiff1d(np.arange(40), pair)
+        expected = RankRLS(alpha, **options).fit(X[rest], y[rest]).predict(X[pair])
+        assert_allclose(scores, expected, atol=1e-5 * np.abs(expected).max())
+
+
 def test_dropped_ties_take_the_path_of_kept_ones_if_there_are_none():
     rng = np.random.default_rng(0)
     items = scored(rng.permutation(20))

@@ -62,3 +62,22 @@ def test_columns_are_matched_by_name():
     np.testing.assert_array_equal(
         scaler.transform(frame.assign(d=1.0)[["d", "c", "a", "b"]]), scaler.transform(frame)
     )
+
+
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+@pytest.mark.parametrize("is_sparse", [False, True])
+def test_squares_of_features_need_not_be_numbers(scale, is_sparse):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(30, 3)) + np.array([0.0, 3.0, 0.0])
+    X[:, 2] = np.where(rng.random(30) < 0.5, 0.0, X[:, 2])
+    form = sparse.csr_matrix if is_sparse else np.asarray
+    found, expected = (ItemScaler().fit_transform(form(X * c)) for c in (scale, 1.0))
+    if is_sparse:
+        found, expected = found.toarray(), expected.toarray()
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_sparse_features_far_from_zero_keep_their_deviation():
+    X = 1e9 + np.random.default_rng(0).normal(size=(30, 1))
+    found = ItemScaler().fit(sparse.csr_matrix(X))
+    assert found.deviation_[0] == pytest.approx(X.std(), rel=1e-6)

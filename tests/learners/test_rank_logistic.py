@@ -445,3 +445,20 @@ def test_edited_items_are_noticed():
     items[0] += 1.0
     with pytest.raises(ValueError, match="edited after fit"):
         model.score_covariance()
+
+
+@pytest.mark.parametrize("alpha", [0.0, 0.01, 1.0])
+def test_strengths_are_those_of_choix(alpha):
+    """choix minimises the same sum; without a prior, its iterative spectral ranking agrees too."""
+    choix = pytest.importorskip("choix")
+    rng = np.random.default_rng(0)
+    a = rng.integers(0, 8, 400)
+    b = (a + rng.integers(1, 8, 400)) % 8
+    winner = np.where(rng.random(400) < 0.6, a, b)
+    votes = list(zip(winner.tolist(), (a + b - winner).tolist()))
+    if alpha:
+        expected = choix.opt_pairwise(8, votes, alpha=alpha, tol=1e-12)
+    else:
+        expected = choix.ilsr_pairwise(8, votes, alpha=0.0)
+    model = RankLogistic(alpha).fit(None, preferences=Preferences(*np.array(votes).T, n_items=8))
+    np.testing.assert_allclose(model.predict(None), expected - expected.mean(), atol=1e-6)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
-from rankwise import Preferences, RankSVMCV
+from rankwise import Preferences, RankLogisticCV, RankSVMCV
 
 RNG = np.random.default_rng(0)
 pytestmark = pytest.mark.filterwarnings("ignore::rankwise.exceptions.GridWarning")
@@ -44,3 +45,18 @@ def test_preferences_have_ten_folds_or_as_many_as_there_are_pairs():
 def test_too_few_items_for_two_folds(m):
     with pytest.raises(ValueError, match=r"4 items or more.*Give RankSVM an alpha"):
         RankSVMCV().fit(np.arange(m)[:, None], np.arange(m))
+
+
+def test_one_warning_speaks_for_all_fits_of_a_search():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 5)), rng.normal(size=40)
+    with pytest.warns(ConvergenceWarning) as caught:
+        RankSVMCV([1e-4, 1e-2], max_iter=1).fit(X, y)
+    (warning,) = [w for w in caught if issubclass(w.category, ConvergenceWarning)]
+    assert "fits of RankSVMCV did not converge" in str(warning.message)
+    assert "increase max_iter" in str(warning.message)
+    assert warning.filename == __file__
+    told = Preferences(rng.integers(0, 20, 60), rng.integers(20, 40, 60))
+    with pytest.warns(ConvergenceWarning) as caught:
+        RankLogisticCV([1e-4, 1e-2], max_iter=1).fit(X, preferences=told)
+    assert sum(issubclass(w.category, ConvergenceWarning) for w in caught) == 1

@@ -10,9 +10,9 @@ from scipy import stats
 
 from rankwise import Preferences, PreferenceWarning, RankLogistic
 from rankwise.learners.informative_pairs import (
-    differences_that_matter,
     expected_information,
     most_informative,
+    times_differences,
 )
 from rankwise.learners.simultaneous_ranks import critical_value, rank_bounds
 
@@ -191,8 +191,8 @@ class TestNextPairs:
         S, f = MODEL.score_covariance(), MODEL.predict()
         pairs = np.array(list(itertools.combinations(range(M), 2)))
         for top in (None, 3):
-            matters = differences_that_matter(f, top)
-            found = most_informative(f, S, matters, pairs, 12)
+            matters = times_differences(np.eye(M), f, top)
+            found = most_informative(f, S, top, pairs, 12)
             H, asked = np.linalg.inv(S), []
             for _ in range(12):
                 new, current = [], np.linalg.inv(H)
@@ -214,7 +214,7 @@ class TestNextPairs:
             assert found == pytest.approx(np.mean(p * (1 - p)), rel=0.1)
 
     def test_top_differences(self):
-        matters = differences_that_matter(np.array([1.0, 5.0, 3.0]), 1)
+        matters = times_differences(np.eye(3), np.array([1.0, 5.0, 3.0]), 1)
         assert matters.tolist() == [[1, -1, 0], [-1, 2, -1], [0, -1, 1]]
 
     def test_candidates(self):

@@ -104,3 +104,17 @@ def test_neither_blocks_nor_threads_change_the_result(monkeypatch):
         np.testing.assert_array_equal(view.counts()[0], c)
         np.testing.assert_array_equal(view.counts()[1], d)
         np.testing.assert_array_equal(view.sums(v), sums)
+
+
+@settings(max_examples=50, deadline=None)
+@given(ranked_items(), st.sampled_from([0.0, 0.3, 0.5, 1.5]))
+def test_another_margin_shares_what_was_sorted(case, margin):
+    y, p, qid = case
+    scores = ScoreRanks(y, Queries.from_labels(qid, len(y)))
+    first = scores.window(p)
+    for found, expected in zip(
+        first.with_margin(margin).counts(), scores.window(p, margin).counts()
+    ):
+        np.testing.assert_array_equal(found, expected)
+    for found, expected in zip(first.counts(), scores.window(p).counts()):
+        np.testing.assert_array_equal(found, expected)

@@ -37,7 +37,9 @@ def brute_force(make, X, preferences, alpha, splits, units):
             counted[s] += 1
     weight = preferences.weight
     share = (weight @ right) / (weight @ counted)
-    sums = [np.sum((weight * (right - share * counted))[units == u]) for u in np.unique(units)]
+    units = np.atleast_2d(units)  # one row, or one for each of two units of a statement
+    parts = weight * (right - share * counted)
+    sums = [np.sum(parts[(units == u).any(axis=0)]) for u in np.unique(units)]
     g = len(sums)
     return share, np.sqrt(np.sum(np.square(sums)) * g / (g - 1)) / (weight @ counted)
 
@@ -73,7 +75,8 @@ class TestAgainstRefits:
         touches = [(preferences.winner == i) | (preferences.loser == i) for i in items]
         splits = [(~touched, np.flatnonzero(touched)) for touched in touches]
         search = RankRLSCV(ALPHAS, cv="leave-item-out").fit(X, preferences=preferences)
-        check(search, X, preferences, RankRLS, splits, pairs_of(preferences))
+        check(search, X, preferences, RankRLS, splits, [preferences.winner, preferences.loser])
+        assert search.n_units_ == len(np.unique([preferences.winner, preferences.loser]))
 
     def test_leave_item_out_removes_basis_items(self):
         X, preferences, _ = statements()

@@ -16,3 +16,13 @@ def test_transposing_and_mirroring(monkeypatch, n):
     assert_array_equal(turned, A.T)
     tiles.mirror_upper(mirrored)
     assert_array_equal(mirrored, np.triu(A) + np.triu(A, 1).T)
+
+
+def test_rows_are_permuted_in_place():
+    rng = np.random.default_rng(0)
+    for m in (1, 2, 7, 40):
+        A, order = rng.normal(size=(m, 3)), rng.permutation(m)
+        expected = np.empty_like(A)
+        expected[order] = A
+        tiles.permute_rows(A, order)
+        assert_array_equal(A, expected)

@@ -8,7 +8,7 @@ import pytest
 from rankwise.evaluation import Curve
 from rankwise.report import charts
 from rankwise.report.svg import BOTTOM, HEIGHT, TOP, WIDTH
-from rankwise.workflow.search import COST, SearchPath
+from rankwise.workflow.search_path import COST, SearchPath
 
 
 def drawn(svg, kind, style):

@@ -83,3 +83,13 @@ def test_a_tolerance_out_of_reach_leaves_a_small_gap():
     with pytest.warns(ConvergenceWarning, match="standardise"):
         model.fit(X * 10.0 ** rng.uniform(-3, 8.3, size=40), y, qid=qid)
     assert model.gap_ < 1e-5
+
+
+def test_a_stalled_fit_does_not_ask_for_more_iterations():
+    """Rounding errors of features up to 1e13 end the fit long before max_iter."""
+    X, y, qid = web_search(n_queries=10, n=12)
+    with pytest.warns(
+        ConvergenceWarning, match="more iterations would not help, so raise tol"
+    ) as w:
+        RankSVM(1e-3, tol=1e-9, max_iter=5000).fit(X * 1e5, y, qid=qid)
+    assert "increase max_iter" not in str(w[0].message)

@@ -143,7 +143,49 @@ def test_features_join_components():
 
 
 def test_too_many_items_are_refused():
-    names = np.array([f"s{i}" for i in range(3002)])
-    votes = Preferences.from_votes(names[:-1], names[1:], np.ones(3001))
-    with pytest.raises(ValueError, match=r"at most 3,000 items.*3,002"):
+    names = np.array([f"s{i}" for i in range(10_002)])
+    votes = Preferences.from_votes(names[:-1], names[1:], np.ones(10_001))
+    with pytest.raises(ValueError, match=r"at most 10,000 items.*10,002"):
+        build_board(votes)
+
+
+def test_the_board_says_whether_there_is_an_order():
+    board = build_board(cast(l=600, seed=1))
+    assert board.transitivity.p_value > 0.05 and board.transitivity.units == "groups"
+    assert board.notes[0].startswith("One list of strengths explains the votes")
+    assert board.record()["transitivity"]["cyclic_share"] == board.transitivity.cyclic_share
+    a, b = (
+        np.repeat(["rock", "paper", "scissors"], 40),
+        np.repeat(["scissors", "rock", "paper"], 40),
+    )
+    circle = build_board(Preferences.from_votes(a, b, np.ones(120)))
+    assert circle.transitivity.p_value < 0.01
+    assert "does not explain the votes" in circle.notes[0] and "in a circle" in circle.notes[0]
+    rng = np.random.default_rng(0)
+    a, b = NAMES[[0, 1, 2, 0, 1] * 30], NAMES[[1, 2, 3, 3, 3] * 30]
+    tossed = build_board(Preferences.from_votes(a, b, rng.integers(0, 2, 150)))
+    assert "do not show an order" in tossed.notes[0]
+    chain = build_board(Preferences.from_votes(["x", "y"] * 9, ["y", "z"] * 9, [1] * 18))
+    assert chain.transitivity is None  # votes without a cycle have an order
+    few = build_board(cast(judges=3))
+    assert few.transitivity is None  # three judges say too little about other judges
+
+
+def test_large_boards_show_the_strongest_items(monkeypatch):
+    from rankwise.workflow import board_building
+
+    monkeypatch.setattr(board_building, "STRONGEST", 4)
+    votes = cast()
+    board = build_board(votes, BoardOptions(n_next=3))
+    whole = RankLogistic(0.01).fit(None, preferences=votes, groups=votes.judge)
+    assert board.probabilities.shape == (4, 4) and len(board.standings) == 6
+    strongest = {one.name for one in board.standings[:4]}
+    assert {name for one in board.questions for name in (one.a, one.b)} <= strongest
+    assert "about the 4 strongest items" in board.notes[-1]
+    expected = whole.preference_proba(
+        None, [np.searchsorted(votes.items, [board.standings[0].name, board.standings[3].name])]
+    )
+    assert_allclose(board.probabilities[0, 3], expected[0])
+    monkeypatch.setattr(board_building, "MOST_ITEMS", 5)
+    with pytest.raises(ValueError, match="at most 5 items, because its intervals need"):
         build_board(votes)

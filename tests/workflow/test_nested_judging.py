@@ -10,7 +10,7 @@ from rankwise.workflow.nested_judging import beside, judge_recipes, price
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import label_of, recipes_of
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.training import train, train_best
 
 RNG = np.random.default_rng(2)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankwise.workflow.judging import judge
-from rankwise.workflow.search import COST, SearchPath
+from rankwise.workflow.search_path import COST, SearchPath
 from rankwise.workflow.verdict import Share, against_chance, verdict
 
 

@@ -17,7 +17,8 @@ from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.model_selection.choosing import largest_of_best
 from rankwise.workflow.ranking_data import numbered
 from rankwise.workflow.recipe import Recipe
-from rankwise.workflow.search import COMPARABLE, Fit, SearchPath
+from rankwise.workflow.search import Fit
+from rankwise.workflow.search_path import COMPARABLE, SearchPath
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 from rankwise.workflow.training import interruptions_raised
 

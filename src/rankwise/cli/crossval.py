@@ -42,13 +42,15 @@ if TYPE_CHECKING:
     from rankwise.workflow.judging import Judgement
     from rankwise.workflow.nested_judging import NestedJudgement
     from rankwise.workflow.recipe import Recipe
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
 
     Rows = list[tuple[str, SearchPath | None, NestedJudgement | None]]
 
 
 DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
-OF_OUTCOMES = tuple(name for name, one in LEARNERS.items() if "outcomes" in one.options)
+OF_OUTCOMES = tuple(
+    name for name, one in LEARNERS.items() if "outcomes" in one.options and name != SELECTING
+)
 OF_RELATIONS = tuple(name for name, one in LEARNERS.items() if one.learns_relations)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
@@ -118,12 +120,11 @@ def crossval(
 
     if files.preferences and not learners:
         learners = OF_PREFERENCES
-    if files.columns.get("time") and not learners:
-        learners = OF_OUTCOMES
     if files.relational and not learners:
         learners = OF_RELATIONS
     given = given_options(ctx)
-    default = (SELECTING, *DEFAULT) if "select" in given else DEFAULT
+    default = OF_OUTCOMES if files.columns.get("time") else DEFAULT
+    default = (SELECTING, *default) if "select" in given else default
     recipes = taken_recipes(options, learners or default, given)
     if len({recipe.method.learns_relations for recipe in recipes}) > 1:
         raise Mistake("learners of relations and learners of items cannot be compared on one file.")
@@ -163,7 +164,7 @@ def _judged(
     recipes: list[Recipe], items: Any, folds: int | None, quiet: bool
 ) -> tuple[Rows, list[float]]:
     """What each recipe chose, its nested judgement, and the seconds that it took."""
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
     from rankwise.workflow.training import train as train_model
 
     rows: Rows = []

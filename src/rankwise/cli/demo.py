@@ -45,7 +45,7 @@ def demo(output: Path) -> None:
     """
     from rankwise.metrics import concordance
     from rankwise.report import build_report
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
     from rankwise.workflow.training import train as train_model
 
     console = stdout()

@@ -141,6 +141,21 @@ recipe_options = stacked(
         "pairs in the right order (mprank: squared error of differences).",
         type=str,
     ),
+    recipe_option(
+        "--relevant",
+        "--scoring map: items of this score and above are relevant.",
+        type=float,
+    ),
+    recipe_option(
+        "--item-effect",
+        "rank-logistic: adds a strength of its own to every item, besides its features.",
+        type=click.FloatRange(min=0),
+    ),
+    click.option(
+        "--order-effect",
+        is_flag=True,
+        help="rank-logistic: the item of --a may have an advantage.",
+    ),
     recipe_option("--epsilon", "svrank: deviations up to this cost nothing.", type=float),
     recipe_option("--rounds", "rank-boost: rounds; auto by cross-validation.", type=COUNT),
     recipe_option("--tol", "Accuracy of iterative solvers.", type=float),

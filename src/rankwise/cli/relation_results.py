@@ -37,7 +37,7 @@ def edges_to_judge(task: ModelAndData, new: str | None) -> JudgedEdges:
 
 def flattery(task: ModelAndData) -> str:
     """What to say about figures on training data, with the cross-validated one beside them."""
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
 
     path = SearchPath.from_record(task.model.training.get("path"))
     said = "these are figures ON TRAINING DATA, and there a model looks better than it is."

@@ -16,6 +16,7 @@ from rankwise.io.feature_columns import (
     learnt_columns,
     read_as_learnt,
     stacked_columns,
+    warn_of_unknown,
 )
 from rankwise.io.table_columns import Columns
 
@@ -72,14 +73,7 @@ def known_features(columns: Columns, features: list[str], cells: CellOptions) ->
     learnt = [FeatureColumn.from_record(record) for record in cells.learnt]
     learnt = learnt or [FeatureColumn(name) for name in features]
     X, unknown = read_as_learnt(columns, learnt)
-    for name, levels in unknown.items():
-        shown = ", ".join(map(repr, levels[:3])) + (", ..." if len(levels) > 3 else "")
-        warnings.warn(
-            f"{columns.name}: {name!r} has categories that the model has never seen ({shown}); "
-            "they count as none of its categories.",
-            UserWarning,
-            stacklevel=2,
-        )
+    warn_of_unknown(columns.name, unknown)
     return X
 
 

@@ -179,7 +179,7 @@ def summary(model: TrainedModel) -> str:
     """What was chosen and its held-out score, in one or two lines."""
     from rankwise.evaluation import BaselineVerdict
     from rankwise.workflow.nested_judging import beside
-    from rankwise.workflow.search import SearchPath
+    from rankwise.workflow.search_path import SearchPath
 
     record = model.training
     path = SearchPath.from_record(record["path"])

@@ -23,7 +23,7 @@ from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.arrays import Matrix
 from rankwise.numerics.threads import single_thread
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.space import Features, ItemMatrix
 from rankwise.supervision.supervision import Supervision
 

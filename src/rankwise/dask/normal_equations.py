@@ -18,7 +18,7 @@ from rankwise.holdout.quadratic_problem import DECOMPOSABLE
 from rankwise.losses.pair_losses import PairLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import NormalEquations
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.censored import CensoredItems
 

@@ -11,6 +11,7 @@ from rankwise.evaluation.estimators import ExistingRanking, has_closed_form
 from rankwise.evaluation.intervals import TRAINING
 from rankwise.evaluation.judged_folds import JudgedFolds, judge, refitting_folds, several
 from rankwise.evaluation.leave_pair_out import judge_pairs
+from rankwise.evaluation.truths import Truth
 from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.scorers import Scoring, read_scoring
@@ -32,7 +33,7 @@ class ComparedData(NamedTuple):
     """Items, their scores, their queries, and the groups that always leave together."""
 
     X: Any
-    y: np.ndarray
+    y: Truth
     queries: Queries
     groups: Queries | None
 

@@ -33,8 +33,10 @@ from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.statement_estimates import statement_estimates
+from rankwise.evaluation.truths import most_units
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 
 DOUBTFUL = 0.2
@@ -136,10 +138,11 @@ def compare(
     rankwise.evaluation.intervals.TRAINING, for `score_se` as well. Given scores need no training:
     between two of them the variance stays as it is, and between a model and a baseline only what
     the model adds to it is multiplied, by less the clearer the model is above chance.
-    docs/evaluation.md has simulated levels and power. If the better of two models is less than 4
-    standard errors above chance and has a closed form, it must also beat chance in a permutation
-    test (199 permutations): p is then the larger of the two p-values, of which the second is
-    doubled. The p-values of all pairs of models are corrected by Holm's method.
+    docs/evaluation.md has simulated levels and power. Over items with censored outcomes Student's
+    test has as many degrees of freedom as there are events, less one. If the better of two models
+    is less than 4 standard errors above chance and has a closed form, it must also beat chance in a
+    permutation test (199 permutations): p is then the larger of the two p-values, of which the
+    second is doubled. The p-values of all pairs of models are corrected by Holm's method.
 
     preferences : statements in place of y, judged one by one by models that never saw another one
         about the same two items (`cv` as in RankRLSCV; "auto": leave-preference-out if all models
@@ -200,7 +203,9 @@ def _compared(
     """All models, best first, with tests of all differences."""
     by_query, how, n_units = held_out.by_query, held_out.how, None
     if data.groups is not None:
-        n_units = len(data.groups)
+        n_units = most_units(data.y, len(data.groups))
+    elif isinstance(data.y, Censored):
+        n_units = most_units(data.y, len(data.y))
     if by_query is not None or not measure.judges_pairs:
         n_units = len(held_out.estimates[0].influence)
         kind = "folds" if by_query is None else "queries"
@@ -258,7 +263,7 @@ def _of_statements(
     A model that is not above chance is not better than another one: its score is compared with ½.
     """
     found, folds = statement_estimates(models, data, cv, random_state)
-    n_units = len(folds.units)
+    n_units = folds.counted.number
     warn_of_few(n_units, folds.what, stacklevel=3)
     order = sorted(found, key=lambda name: -found[name].score)
     estimates = {name: found[name] for name in order}

@@ -124,6 +124,7 @@ def regularisation_curve(
     alphas: ArrayLike | None = None,
     parameter: str | None = None,
     cv: Splits = "auto",
+    groups: ArrayLike | None = None,
     scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> Curve:
@@ -133,20 +134,22 @@ def regularisation_curve(
     estimator is refitted for each value of its `parameter`, by default its alpha or C; cv="auto" is
     then leave-query-out or at most 10 folds. `scoring` is None for concordance (for a search: its
     own scoring), the name of a measure such as "ndcg@10", a rankwise.metrics.scorer, or a
-    callable(y, s) to maximise.
+    callable(y, s) to maximise. Items of one group always leave together.
     """
     check_estimator(est)
     if hasattr(est, "hold_outs") and parameter in (None, "alpha"):
         labels = {} if qid is None else {"qid": qid}
-        return _closed_curve(est, (X, y, labels), alphas, cv, scoring, random_state)
+        problem = (X, y, labels, groups)
+        return _closed_curve(est, problem, alphas, cv, scoring, random_state)
     grid = check_alphas(DEFAULT_ALPHAS if alphas is None else alphas)
     parameter = _parameter(est, parameter)
     y, queries = checked_scores(y, qid)
-    folds = refitting_folds(cv, y, queries, random_state)
-    estimates = []
+    together = group_labels(groups, len(y))
+    folds = refitting_folds(cv, y, queries, random_state, together)
+    estimates, known = [], (X, y, several(queries), together)
     for value in track(grid, len(grid), f"values of {parameter}"):
-        model = unseen_scores(clone(est).set_params(**{parameter: value}), X, y, several(queries))
-        score, influence = judge(model, folds).mean_and_influence(queries, scoring=scoring)
+        model = unseen_scores(clone(est).set_params(**{parameter: value}), *known)
+        score, influence = judge(model, folds).mean_and_influence(queries, together, scoring)
         estimates.append((score, np.sqrt(influence @ influence)))
     scores, errors = np.array(estimates).T
     title = read_scoring(scoring).title
@@ -156,7 +159,7 @@ def regularisation_curve(
 
 def _closed_curve(
     est: BaseEstimator,
-    data: tuple[ArrayLike, ArrayLike, dict],
+    data: tuple[ArrayLike, ArrayLike, dict, ArrayLike | None],
     alphas: ArrayLike | None,
     cv: Splits,
     scoring: Scoring,
@@ -165,17 +168,18 @@ def _closed_curve(
     """The grid by one decomposition; a search brings its own grid, cv and scoring."""
     own = est.get_params()
     scoring = own.get("scoring") if scoring is None else scoring
-    X, y, labels = data
+    X, y, labels, groups = data
     if random_state is not None:
         est, own["random_state"] = clone(est).set_params(random_state=random_state), random_state
     grid = own.get("alphas") if alphas is None else alphas
     grid = check_alphas(DEFAULT_ALPHAS if grid is None else grid)
     problem = est.hold_outs(X, y, **labels)
-    y, queries = np.asarray(y, dtype=float), problem.supervision.queries
+    told, seed = problem.supervision, own.get("random_state")
     if isinstance(cv, str) and cv == "auto":
-        folds = folds_of(problem, own.get("cv", "auto"), own.get("random_state"), scoring=scoring)
+        folds = folds_of(problem, own.get("cv", "auto"), seed, groups, scoring)
     else:
-        folds = whole_query_folds(cv, y, queries, own.get("random_state"))
+        together = group_labels(groups, told.n_items)
+        folds = whole_query_folds(cv, told.for_splitters(), told.queries, seed, groups=together)
     scores, influence = score_grid(problem, folds, grid, scoring)
     errors = np.sqrt((influence.mean(axis=2) ** 2).sum(axis=1))
     title = read_scoring(scoring).title

@@ -15,7 +15,9 @@ from sklearn.utils import get_tags
 from sklearn.utils.metaestimators import _safe_split
 from sklearn.utils.validation import has_fit_parameter
 
+from rankwise.evaluation.truths import Truth
 from rankwise.metrics.score_vectors import finite_vector
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 from rankwise.validation import refuse_unreal
 
@@ -87,14 +89,15 @@ def gives_probabilities(estimator: BaseEstimator) -> bool:
 def fitted(
     estimator: BaseEstimator,
     X: ArrayLike,
-    y: np.ndarray,
+    y: Truth,
     train: np.ndarray,
     queries: Queries | None,
     groups: Queries | None = None,
 ) -> BaseEstimator:
     """A clone trained on the items `train`, with their queries if its `fit` accepts queries.
 
-    A search that accepts groups gets them too, so that its own folds keep them together.
+    A search that accepts groups gets them too, so that its own folds keep them together. Censored
+    outcomes are handed on as structured arrays, which estimators of other libraries know as well.
     """
     model = clone(estimator)
     basis = model.get_params(deep=False).get("basis")
@@ -102,7 +105,8 @@ def fitted(
         model.set_params(basis=min(int(basis), len(train)))
     elif basis is not None:
         model.set_params(basis=np.flatnonzero(np.isin(train, basis)))
-    X_train, y_train = _safe_split(estimator, X, y, train)
+    told = np.asarray(y) if isinstance(y, Censored) else y
+    X_train, y_train = _safe_split(estimator, X, told, train)
     labels = {}
     if queries is not None:
         labels = {name: queries.codes[train] for name in _query_parameters(model)}

@@ -15,14 +15,14 @@ from sklearn.utils import check_random_state
 from rankwise.evaluation.drawing import current_axes, new_axes
 from rankwise.evaluation.estimators import as_items, fitted, scores_of
 from rankwise.evaluation.judged_folds import JudgedFolds, checked_scores, refitting_folds, several
+from rankwise.evaluation.truths import Truth, supervision_of
 from rankwise.evaluation.unseen_scores import RefittedScores
 from rankwise.learners.greedy_rank_rls import GreedyRankRLS
 from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.metrics.scorers import Scoring, read_scoring
-from rankwise.model_selection.folds import RandomState, Splits
+from rankwise.model_selection.folds import RandomState, Splits, group_labels, kept_together
 from rankwise.numerics.progress import track
 from rankwise.supervision.queries import Queries
-from rankwise.supervision.supervision import ScoredItems
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,6 +93,7 @@ def selection_curve(
     qid: ArrayLike | None = None,
     *,
     cv: Splits = "auto",
+    groups: ArrayLike | None = None,
     scoring: Scoring = None,
     random_state: RandomState = None,
 ) -> SelectionCurve:
@@ -102,13 +103,16 @@ def selection_curve(
     nested_score: at most 10, of whole queries) are held out from selection and training alike; one
     selection per fold gives all numbers of features, so the price is one fit per fold and one on
     all items. Pairs of items that a fold holds out together count. Standard errors are those of a
-    ratio of sums over folds, and of the mean of `scoring` over queries (or over folds).
+    ratio of sums over folds, and of the mean of `scoring` over queries (or over folds). y may hold
+    censored outcomes, whose comparable pairs count. Items of one group always leave together, in
+    the outer folds and in those of the selection.
     """
     _greedy_part(est)
     y, queries = checked_scores(y, qid)
-    folds = refitting_folds(cv, y, queries, random_state)
+    together = group_labels(groups, len(y))
+    folds = refitting_folds(cv, y, queries, random_state, together)
     measure = read_scoring(scoring).bound(y)
-    model = RefittedScores(est, X, y, several(queries))
+    model = RefittedScores(est, X, y, several(queries), together)
     whole = _greedy_part(model.model)
     K = len(whole.selected_)
     errors, scores, judged = [], [], []
@@ -131,7 +135,7 @@ def selection_curve(
         for unit in units:
             level[unit] = model.ties.levels(items[unit], S[unit])
         found = JudgedFolds(y[items], level, units, items, S)
-        score, influence = found.mean_and_influence(queries, scoring=scoring)
+        score, influence = found.mean_and_influence(queries, together, scoring)
         both.append((score, np.sqrt(influence @ influence)))
     score, score_se = np.array(both).T
     nested, nested_se = _ratio(np.array(errors))
@@ -155,12 +159,10 @@ def _first(est: Any, k: int) -> Any:
     return Pipeline([*est.steps[:-1], ("first", few)]) if isinstance(est, Pipeline) else few
 
 
-def _pair_errors(
-    model: GreedyRankRLS, y: np.ndarray, queries: Queries, S: np.ndarray
-) -> np.ndarray:
+def _pair_errors(model: GreedyRankRLS, y: Truth, queries: Queries, S: np.ndarray) -> np.ndarray:
     """(1 + K,) the squared error of a model that says 0, and of the scores S (K, t)."""
     loss = quadratic_loss(model.loss, model.ties, model.query_weight)
-    told = ScoredItems(y[:, None], queries, np.ones(len(y)))
+    told = supervision_of(y, queries)
     quadratic, zero = loss.quadratic(told), loss.error_of_zero(told)
     beta = quadratic.target.beta
     left = beta - quadratic.laplacian.factor_t(np.ascontiguousarray(S.T))
@@ -205,12 +207,14 @@ def selection_stability(
     n_resamples: int = 30,
     share: float = 0.5,
     level: float = 0.95,
+    groups: ArrayLike | None = None,
     random_state: RandomState = None,
 ) -> Stability:
     """How far a selection depends on the sample: Nogueira, Sechidis, Brown (2018).
 
-    Each resample is a random `share` of the queries (of the items, if there are no queries), drawn
-    without replacement, because copies of an item in a sample would be left out apart. `est` is any
+    Each resample is a random `share` of the queries (of the items, if there are no queries; of the
+    groups, if there are groups), drawn without replacement, because copies of an item in a sample
+    would be left out apart. `est` is any
     estimator with `get_support` after `fit` (or a Pipeline that ends with one). The price is one
     fit per resample. The interval is the asymptotic one of the paper, and if all resamples agree a
     binomial one; it says how far the measure depends on the resamples that were drawn.
@@ -222,14 +226,15 @@ def selection_stability(
         raise ValueError(f"n_resamples must be at least 2; got {n_resamples!r}.")
     rng = check_random_state(0 if random_state is None else random_state)
     X = as_items(est, X)
-    by_query = len(queries) > 1
-    n_units = len(queries) if by_query else len(y)
+    together = group_labels(groups, len(y))
+    kept = kept_together(queries, together)
+    n_units = len(y) if kept is None else int(kept.max()) + 1
     size = max(2, round(share * n_units))
     rows = []
     for _ in track(range(n_resamples), n_resamples, "resamples", least=5):
         drawn = np.sort(rng.permutation(n_units)[:size])
-        items = np.flatnonzero(np.isin(queries.codes, drawn)) if by_query else drawn
-        rows.append(_support(fitted(est, X, y, items, several(queries))))
+        items = drawn if kept is None else np.flatnonzero(np.isin(kept, drawn))
+        rows.append(_support(fitted(est, X, y, items, several(queries), together)))
     return stability_of(np.array(rows), level)
 
 

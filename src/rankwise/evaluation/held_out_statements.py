@@ -235,11 +235,18 @@ class Exchanges:
         if self.folds.kind == "leave-item-out":
             self.permuted = "items"
 
+    @property
+    def turns_statements(self) -> bool:
+        return self.folds.kind != "leave-item-out"
+
+    def turned(self, rng: np.random.RandomState) -> np.ndarray:
+        """(l,) whether a statement is turned round."""
+        return rng.randint(2, size=len(self.folds.units)).astype(bool)[self.folds.units.codes]
+
     def draw(self, rng: np.random.RandomState) -> Preferences:
         preferences = self.data.preferences
-        if self.folds.kind != "leave-item-out":
-            turned = rng.randint(2, size=len(self.folds.units)).astype(bool)
-            return preferences.exchanged(turned[self.folds.units.codes])
+        if self.turns_statements:
+            return preferences.exchanged(self.turned(rng))
         queries = self.data.queries
         place = np.empty(queries.n_items, dtype=np.intp)
         place[queries.order] = np.lexsort((rng.random_sample(queries.n_items), queries.codes))

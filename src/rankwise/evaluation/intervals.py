@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.utils import check_random_state
 
+from rankwise.evaluation.truths import Truth, most_units
 from rankwise.exceptions import EstimateWarning, UndefinedMetric
 from rankwise.losses.item_concordance import (
     auc_components,
@@ -19,7 +20,7 @@ from rankwise.losses.item_concordance import (
 )
 from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order, outcome_and_predicted
 from rankwise.model_selection.folds import RandomState
-from rankwise.model_selection.preference_folds import share_of_statements
+from rankwise.model_selection.preference_folds import Counted, share_of_statements
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
@@ -124,7 +125,7 @@ def confidence_interval(
 
 
 def _over_items(
-    y: np.ndarray | Censored, s: np.ndarray, queries: Queries, level: float, method: str
+    y: Truth, s: np.ndarray, queries: Queries, level: float, method: str
 ) -> tuple[float, float]:
     low, high, is_binary = 0.0, 0.0, False
     if not isinstance(y, Censored):
@@ -134,7 +135,7 @@ def _over_items(
         raise ValueError('method="delong" needs two values of y: use "jackknife".')
     if method == "jackknife" or not is_binary:
         estimate, variance = _jackknife_over_items(y, s, queries)
-        return score_interval(estimate, variance, level, **_freedom_of(y))
+        return score_interval(estimate, variance, level, **freedom_of_units(y, len(y)))
     estimate, variance, fewer, freedom = delong(s[y == low], s[y == high])
     if method == "delong":
         if fewer < 2:
@@ -293,17 +294,18 @@ def _wilson(estimate: float, pairs: float, quantile: float) -> tuple[float, floa
     return max(float(low), 0.0), min(float(high), 1.0)
 
 
-def _jackknife_over_items(
-    y: np.ndarray | Censored, s: np.ndarray, queries: Queries
-) -> tuple[float, float]:
+def _jackknife_over_items(y: Truth, s: np.ndarray, queries: Queries) -> tuple[float, float]:
     """The concordance, and the jackknife variance over single items in O(m log m)."""
     return jackknife_of_shares(*item_concordance(y, s, queries))
 
 
-def _freedom_of(y: np.ndarray | Censored) -> dict[str, int]:
-    """Pairs without a common item, each of which takes an event, and degrees of freedom."""
-    events = int(y.event.sum()) if isinstance(y, Censored) else len(y)
-    return {"disjoint": max(min(events, len(y) // 2), 1), "freedom": max(events - 1, 1)}
+def freedom_of_units(y: Truth, units: int) -> dict[str, int]:
+    """Pairs without a common item (or group), each of which takes an event, and degrees of freedom.
+
+    `units` is the number of items, or of groups of items.
+    """
+    most = most_units(y, units)
+    return {"disjoint": max(min(most, units // 2), 1), "freedom": max(most - 1, 1)}
 
 
 def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, float]:
@@ -319,7 +321,7 @@ def jackknife_of_shares(counted: np.ndarray, right: np.ndarray) -> tuple[float, 
 
 
 def _over_queries(
-    y: np.ndarray | Censored,
+    y: Truth,
     s: np.ndarray,
     queries: Queries,
     level: float,
@@ -362,7 +364,8 @@ def _over_statements(
         what = "groups"
     differences = s[preferences.winner] - s[preferences.loser]
     judged = [(np.arange(len(preferences)), differences[None])]
-    shares, influence = share_of_statements(preferences, units, judged, 1)
+    counted_units = Counted((units.codes,), len(units))
+    shares, influence = share_of_statements(preferences, counted_units, judged, 1)
     share, own = float(shares[0, 0]), np.nan_to_num(influence[0, :, 0])
     weight = np.bincount(units.codes, preferences.weight, minlength=len(units))
     counted = weight > 0

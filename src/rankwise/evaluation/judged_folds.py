@@ -9,15 +9,16 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.model_selection import GroupKFold, StratifiedKFold
 
+from rankwise.evaluation.truths import Truth, split_labels
 from rankwise.evaluation.unseen_scores import UnseenScores
 from rankwise.exceptions import UndefinedMetric
-from rankwise.losses.item_concordance import item_concordance
-from rankwise.losses.pair_counts import concordant_pairs
+from rankwise.losses.item_concordance import item_concordance, query_concordance
 from rankwise.metrics.score_vectors import finite_vector, no_pair_to_order
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units, share_of_pairs
 from rankwise.model_selection.folds import Folds, RandomState, Splits, kept_together
 from rankwise.numerics.progress import track
+from rankwise.supervision.censored import read_censored
 from rankwise.supervision.queries import Queries
 from rankwise.validation import refuse_unreal
 
@@ -25,21 +26,27 @@ REFITS = 10
 """The number of folds if each of them costs a refit."""
 
 
-def checked_scores(y: ArrayLike | None, qid: ArrayLike | None) -> tuple[np.ndarray, Queries]:
-    """Real scores with a pair to order in some query, and the queries.
+def checked_scores(y: ArrayLike | None, qid: ArrayLike | None) -> tuple[Truth, Queries]:
+    """Real scores or censored outcomes with a pair to order in some query, and the queries.
 
     Two different strings are accepted as classes; the second in alphabetical order is positive.
     """
     if y is None:
         raise ValueError("give the scores y of the items, or preferences= in their place.")
+    outcome = read_censored(y)
+    if outcome is not None:
+        return _with_a_pair(outcome, qid)
     refuse_unreal(y, "y")
     y = np.asarray(y)
     if y.dtype.kind in "OSU" and len(classes := np.unique(y.astype(str))) == 2:
         y = y.astype(str) == classes[1]
-    y = finite_vector(y, "y")
+    return _with_a_pair(finite_vector(y, "y"), qid)
+
+
+def _with_a_pair(y: Truth, qid: ArrayLike | None) -> tuple[Truth, Queries]:
     queries = Queries.from_labels(qid, len(y))
-    if not len(y) or not concordant_pairs(y, y[:, None], queries)[0].any():
-        raise no_pair_to_order(with_queries=qid is not None)
+    if not len(y) or not query_concordance(y, np.zeros((len(y), 1)), queries)[0].any():
+        raise no_pair_to_order(qid is not None, y)
     return y, queries
 
 
@@ -50,15 +57,15 @@ def several(queries: Queries) -> Queries | None:
 
 def whole_query_folds(
     cv: Splits,
-    y: np.ndarray,
+    y: Truth,
     queries: Queries,
     random_state: RandomState,
-    pair_matrices: int = 1,
+    pair_matrices: float = 1,
     groups: Queries | None = None,
 ) -> Folds:
     """The folds of `cv`; if a fold would split a query, an error names the query."""
     labels = None if groups is None else groups.codes
-    folds = Folds(cv, queries, y, labels, random_state, pair_matrices)
+    folds = Folds(cv, queries, split_labels(y), labels, random_state, pair_matrices)
     if len(queries) == 1:
         return folds
     if folds.kind in ("leave-one-out", "leave-pair-out"):
@@ -83,12 +90,15 @@ def _refuse_split_queries(folds: Folds) -> None:
 
 def refitting_folds(
     cv: Splits,
-    y: np.ndarray,
+    y: Truth,
     queries: Queries,
     random_state: RandomState,
     groups: Queries | None = None,
 ) -> Folds:
-    """The same, but "auto" gives at most 10 folds, stratified if y has two values."""
+    """The same, but "auto" gives at most 10 folds, stratified if y has two values.
+
+    Folds of censored outcomes share the events evenly.
+    """
     if isinstance(cv, str) and cv == "auto" and groups is not None:
         together = kept_together(queries, groups)
         assert together is not None
@@ -98,23 +108,24 @@ def refitting_folds(
         if len(queries) > REFITS:
             cv = GroupKFold(REFITS, shuffle=True, random_state=seed)
         elif len(queries) == 1:
-            values, sizes = np.unique(y, return_counts=True)
+            labels = split_labels(y)
+            values, sizes = np.unique(labels, return_counts=True)
             cv = min(REFITS, len(y))
             if len(values) == 2 and sizes.min() > 1:
                 count = int(min(REFITS, sizes.min()))
                 stratified = StratifiedKFold(count, shuffle=True, random_state=seed)
-                cv = list(stratified.split(y, y == values[1]))
+                cv = list(stratified.split(labels, labels == values[1]))
     return whole_query_folds(cv, y, queries, random_state, groups=groups)
 
 
 @dataclass
 class JudgedFolds:
-    """Scores y of held-out items, and ranks of their predictions, comparable inside a unit.
+    """Scores or outcomes y of held-out items, and ranks of their predictions inside a unit.
 
     A unit is a query, or a fold if there are no queries. `scores` are the predictions themselves.
     """
 
-    y: np.ndarray
+    y: Truth
     levels: np.ndarray
     units: Queries
     items: np.ndarray
@@ -125,7 +136,7 @@ class JudgedFolds:
         measure = read_scoring(scoring).bound(self.y)
         values = np.full(len(self.units), np.nan)
         if measure.judges_pairs:
-            pairs, right = concordant_pairs(self.y, self.levels[:, None], self.units)
+            pairs, right = query_concordance(self.y, self.levels[:, None], self.units)
             return np.divide(right[:, 0], pairs, out=values, where=pairs > 0)
         predicted = self.levels if measure.judges_order else self.scores
         for unit, items in enumerate(self.units):

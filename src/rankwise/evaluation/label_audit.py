@@ -18,6 +18,7 @@ from rankwise.evaluation.unseen_scores import unseen_scores
 from rankwise.exceptions import EstimateWarning
 from rankwise.learners.rank_rls import RankRLS
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 
@@ -113,6 +114,11 @@ def suspects(
     if y is None:
         raise ValueError("give scores y, or statements by preferences=.")
     y, queries = checked_scores(y, qid)
+    if isinstance(y, Censored):
+        raise ValueError(
+            "suspects judges scores or statements: a censored outcome tells no value that a "
+            "prediction could contradict."
+        )
     together = group_labels(groups, len(y))
     labels = {} if groups is None else {"groups": groups}
     est = _with_chosen_alpha(est, X, {"y": y, "qid": qid, **labels})

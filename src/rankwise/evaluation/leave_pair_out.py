@@ -13,26 +13,32 @@ from rankwise.evaluation.auc import mixed_pairs, two_classes
 from rankwise.evaluation.intervals import (
     TRAINING,
     check_level,
+    freedom_of_units,
     score_interval,
     two_sample_variance,
 )
 from rankwise.evaluation.judged_folds import checked_scores
+from rankwise.evaluation.truths import supervision_of
 from rankwise.evaluation.unseen_scores import UnseenScores, unseen_scores
 from rankwise.metrics import auc
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.folds import group_labels
+from rankwise.supervision.censored import Censored
 
 
 def judge_pairs(model: UnseenScores) -> tuple[np.ndarray, np.ndarray]:
-    """For each item its pairs y_i ≠ y_j, and those that the model without both orders right."""
-    y = model.y
-    if len(np.unique(y)) == 2:
+    """For each item its pairs y_i ≠ y_j, and those that the model without both orders right.
+
+    The pairs of censored outcomes are the comparable ones.
+    """
+    y, told = model.y, supervision_of(model.y)
+    if not isinstance(y, Censored) and len(np.unique(y)) == 2:
         pairs = mixed_pairs(y == y.max())
+        gap = told.differences(pairs)[:, 0]
     else:
-        i, j = np.triu_indices(len(y), 1)
-        differ = y[i] != y[j]
-        pairs = np.column_stack((i[differ], j[differ]))
-    gap = y[pairs[:, 0]] - y[pairs[:, 1]]
+        pairs, differences = told.judged_pairs()
+        differ = differences[:, 0] != 0
+        pairs, gap = pairs[differ], differences[differ, 0]
     right = model.ties.right(pairs, model.pairs(pairs), gap)
     model.report_untaught()
     both = pairs.ravel()
@@ -50,12 +56,13 @@ def leave_pair_out_interval(
 ) -> tuple[float, float]:
     """An interval for the AUC of est on unseen data, around its leave-pair-out estimate.
 
-    If y has more than two values, it is the same for the concordance. DeLong's variance over the
-    pairs that leave-pair-out judges (for real y that of a U-statistic) treats the held-out scores
-    as if one model had predicted them. But each item is judged, and it also trains the models that
-    judge the others. Without signal this doubles the variance, and simulations need a little more,
-    so the variance is multiplied by 2.5. The coverage is then about right for the model trained on
-    all the data, unless the model nearly interpolates: see docs/papers/evaluation.md.
+    If y has more than two values, or holds censored outcomes, it is the same for the concordance.
+    DeLong's variance over the pairs that leave-pair-out judges (for real y that of a U-statistic)
+    treats the held-out scores as if one model had predicted them. But each item is judged, and it
+    also trains the models that judge the others. Without signal this doubles the variance, and
+    simulations need a little more, so the variance is multiplied by 2.5. The coverage is then about
+    right for the model trained on all the data, unless the model nearly interpolates: see
+    docs/papers/evaluation.md.
 
     groups : labels of items that belong together. Each pair is judged without the groups of both
         items, and groups take the place of items in the variance.
@@ -65,22 +72,20 @@ def leave_pair_out_interval(
     together = group_labels(groups, len(y))
     counted, right = judge_pairs(unseen_scores(est, X, y, groups=together))
     share, influence = share_of_pairs(counted, right)
-    score, values = float(share), np.unique(y)
+    score = float(share)
     if together is not None:
-        of_group, n = np.bincount(together.codes, influence), len(together)
-        variance = float(of_group @ of_group) * n / max(n - 1, 1)
-        disjoint, freedom = n // 2, max(n - 1.0, 1.0)
-    elif len(values) > 2:
-        variance = float(influence @ influence) * len(y) / (len(y) - 1)
-        disjoint, freedom = len(y) // 2, len(y) - 1.0
-    else:
+        influence = np.bincount(together.codes, influence)
+    if together is None and not isinstance(y, Censored) and len(np.unique(y)) == 2:
         of_item = right / counted
-        low, high = (of_item[y == value] for value in values)
+        low, high = (of_item[y == value] for value in np.unique(y))
         spread_low, spread_high = (((part - score) ** 2).sum() for part in (low, high))
         variance, disjoint, freedom = two_sample_variance(
             spread_high, len(high), spread_low, len(low)
         )
-    return score_interval(score, TRAINING * variance, level, disjoint=disjoint, freedom=freedom)
+        return score_interval(score, TRAINING * variance, level, disjoint=disjoint, freedom=freedom)
+    n = len(influence)
+    variance = float(influence @ influence) * n / max(n - 1, 1)
+    return score_interval(score, TRAINING * variance, level, **freedom_of_units(y, n))
 
 
 @dataclass

@@ -18,6 +18,7 @@ from rankwise.evaluation.held_out_statements import (
 )
 from rankwise.evaluation.intervals import (
     TRAINING,
+    freedom_of_units,
     interval_of_share,
     score_interval,
     student_interval,
@@ -78,7 +79,8 @@ def nested_score(
     Each outer fold is scored by a model whose parameters were chosen without the fold. The
     estimator may be RankRLSCV, RankSVMCV, a GridSearchCV, or any other. `cv` is as in RankRLSCV,
     except that "auto" is leave-query-out up to 10 queries, else 10 folds (by query; stratified if y
-    has two values). With queries the score is the mean over queries, else the share over the pairs
+    has two values, or holds censored outcomes: folds then share the events evenly). With queries
+    the score is the mean over queries, else the share over the pairs
     that folds hold out together (for a measure of lists: the mean over folds). Items of one group
     always leave together, in the outer folds and in those of an estimator whose `fit` takes groups;
     queries that share a group count as one unit.
@@ -115,7 +117,7 @@ def nested_score(
         interval = student_interval(score, variance, 0.95, units, measure.range)
         variance = variance if variance > 1e-24 else np.nan
     else:
-        interval = score_interval(score, variance, 0.95, disjoint=units // 2, freedom=units - 1)
+        interval = score_interval(score, variance, 0.95, **freedom_of_units(y, units))
     own = est.get_params(deep=False).get("scoring")
     same = scoring is None or (own is not None and repr(read_scoring(own)) == repr(measure))
     selected = getattr(model.model, "best_score_", None) if same else None

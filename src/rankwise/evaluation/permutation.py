@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -27,6 +27,7 @@ from rankwise.evaluation.judged_folds import (
     whole_query_folds,
 )
 from rankwise.evaluation.leave_pair_out import judge_pairs
+from rankwise.evaluation.truths import Truth
 from rankwise.evaluation.unseen_scores import RefittedScores
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
@@ -34,18 +35,19 @@ from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.model_selection.folds import RandomState, Splits, group_labels
-from rankwise.model_selection.preference_folds import score_preferences
+from rankwise.model_selection.preference_folds import score_preferences, score_turned
 from rankwise.model_selection.scoring import score_grid
 from rankwise.numerics.progress import track
 from rankwise.spaces.nystrom_map import choose_basis
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
 
 VALUES_AT_ONCE = 20_000_000
 
-Score = Callable[[np.ndarray], np.ndarray]
-"""(k,) cross-validated scores of the targets (m, k)."""
+Score = Callable[[list[Truth]], np.ndarray]
+"""(k,) cross-validated scores of k targets of the same items."""
 
 
 def permutation_test(
@@ -66,6 +68,10 @@ def permutation_test(
     are no queries. b is the number of the n permutations that scored as high. With qid, y is
     permuted within each query.
 
+    Censored outcomes y are permuted as they are, time and event together: the question is whether
+    the features tell anything about the outcomes. If the features tell who is lost early, that is
+    something too.
+
     groups : labels of items that belong together, such as the samples of a patient. They always
         leave together. If all items of a group (in a query) have the same y, whole groups are
         permuted, else the items inside each group: the attribute `permuted` of the result says it.
@@ -74,15 +80,18 @@ def permutation_test(
         right order. All statements about two items (or of one group; `groups` then labels the
         statements) change their direction together, each with probability ½. With
         cv="leave-item-out" items change places instead, because the question is then whether their
-        features tell anything. `permuted` says it. RankRLS and RankRLSCV are fitted once for each
-        permutation, any other estimator once for each permutation and fold.
+        features tell anything. `permuted` says it. For RankRLS and RankRLSCV turned statements are
+        extra columns of targets, which one decomposition (folds: one for each fold) serves; if
+        items change places, each permutation costs one. Any other estimator is fitted once for
+        each permutation and fold.
 
     RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
     (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one, and
     `cv` is as in RankRLSCV. RankRLSCV chooses its alpha again for each permutation: its statistic
     is the best score of its grid (alphas=None: 2^-15 … 2^15 for all), so the test accounts for the
-    choice. Any other estimator is
-    refitted n_permutations · folds times; cv="auto" is then leave-query-out or at most 10 folds.
+    choice. Censored outcomes change the comparable pairs with each permutation, which costs one
+    decomposition. Any other estimator is refitted n_permutations · folds times; cv="auto" is then
+    leave-query-out or at most 10 folds.
     """
     check_estimator(est)
     if not isinstance(n_permutations, numbers.Integral) or int(n_permutations) < 1:
@@ -95,10 +104,13 @@ def permutation_test(
     way = _closed_form if hasattr(est, "hold_outs") else _refitted
     together = group_labels(groups, len(y))
     score, at_once = way(est, X, y, queries, cv, together)
-    observed, n = score(y[:, None])[0], int(n_permutations)
+    observed, n = score([y])[0], int(n_permutations)
     cells = _Cells(y, queries, together)
-    blocks = _permuted(cells, n, at_once, rng)
-    null = np.concatenate([score(Y) for Y in track(blocks, -(-n // at_once), "permutations")])
+    blocks = (
+        [y[cells.shuffled(rng)] for _ in range(min(at_once, n - start))]
+        for start in range(0, n, at_once)
+    )
+    null = np.concatenate([score(ys) for ys in track(blocks, -(-n // at_once), "permutations")])
     return _result(float(observed), null, cells.permuted)
 
 
@@ -124,8 +136,8 @@ class PermutationTest(_Result):
 class _Cells:
     """What permutations exchange: items of a query, whole groups in it, or items in a group."""
 
-    def __init__(self, y: np.ndarray, queries: Queries, groups: Queries | None):
-        self.y, within, cells = y, queries, np.arange(len(y))
+    def __init__(self, y: Truth, queries: Queries, groups: Queries | None):
+        within, cells = queries, np.arange(len(y))
         self.permuted = "items" if len(queries) == 1 else "items within queries"
         if groups is not None:
             parts = Queries.from_labels(queries.codes * len(groups) + groups.codes, len(y))
@@ -138,32 +150,22 @@ class _Cells:
         self._within = Queries.from_labels(within.codes[self._first], len(self._first))
 
     def shuffled(self, rng: np.random.RandomState) -> np.ndarray:
-        """(m,) the scores after the values of the cells were exchanged."""
-        values = self.y[self._first]
-        order = np.lexsort((rng.random_sample(len(values)), self._within.codes))
-        exchanged = np.empty_like(values)
-        exchanged[self._within.order] = values[order]
+        """(m,) the item whose y each item gets when the values of the cells are exchanged."""
+        order = np.lexsort((rng.random_sample(len(self._first)), self._within.codes))
+        exchanged = np.empty_like(self._first)
+        exchanged[self._within.order] = self._first[order]
         return exchanged[self._cell]
-
-
-def _permuted(
-    cells: _Cells, n: int, at_once: int, rng: np.random.RandomState
-) -> Iterator[np.ndarray]:
-    """Blocks (m, k) of permuted scores, n columns in all."""
-    for start in range(0, n, at_once):
-        columns = [cells.shuffled(rng) for _ in range(min(at_once, n - start))]
-        yield np.column_stack(columns)
 
 
 def _closed_form(
     est: BaseEstimator,
     X: ArrayLike,
-    y: np.ndarray,
+    y: Truth,
     queries: Queries,
     cv: Splits,
     groups: Queries | None,
 ) -> tuple[Score, int]:
-    """All targets of a block by one decomposition."""
+    """All targets of a block by one decomposition; censored outcomes one by one."""
     parameters = est.get_params()
     if "alphas" in parameters:
         grid = DEFAULT_ALPHAS if est.alphas is None else est.alphas
@@ -178,20 +180,27 @@ def _closed_form(
     qid = queries.codes if len(queries) > 1 else None
     if qid is None and groups is None and not get_tags(est).input_tags.pairwise:
         warn_of_dependent_rows(X, y, stacklevel=4)
-    matrices = model.hold_outs(X, y, qid=qid).pair_matrices()
+    matrices: float = model.hold_outs(X, y, qid=qid).pair_matrices()
+    if isinstance(y, Censored) and groups is not None:
+        matrices = np.inf  # every pair of groups would be a refit, for every permutation
     folds = whole_query_folds(cv, y, queries, seed, matrices, groups)
 
-    def score(Y: np.ndarray) -> np.ndarray:
-        problem = model.hold_outs(X, Y, qid=qid)
+    def score(ys: list[Truth]) -> np.ndarray:
+        told = ys[0] if isinstance(y, Censored) else np.column_stack(ys)
+        problem = model.hold_outs(X, told, qid=qid)
         return score_grid(problem, folds, alphas, parameters.get("scoring"))[0].max(axis=0)
 
-    return score, max(1, VALUES_AT_ONCE // (len(alphas) * len(y)))
+    return score, 1 if isinstance(y, Censored) else _columns_at_once(len(alphas) * len(y))
+
+
+def _columns_at_once(values: int) -> int:
+    return max(1, VALUES_AT_ONCE // values)
 
 
 def _refitted(
     est: BaseEstimator,
     X: ArrayLike,
-    y: np.ndarray,
+    y: Truth,
     queries: Queries,
     cv: Splits,
     groups: Queries | None,
@@ -202,8 +211,8 @@ def _refitted(
         cv = min(REFITS, len(queries) if len(queries) > 1 else len(y))
     folds = refitting_folds(cv, y, queries, None, groups)
 
-    def score(Y: np.ndarray) -> np.ndarray:
-        model.y = Y[:, 0]
+    def score(ys: list[Truth]) -> np.ndarray:
+        (model.y,) = ys
         if folds.is_leave_pair_out:
             return share_of_pairs(*judge_pairs(model))[0][None]
         try:
@@ -234,7 +243,33 @@ def _of_statements(
         )
         return float(score_preferences(problem, folds, grid)[0].max())
 
-    exchanges = Exchanges(data, folds)
-    drawn = (data.with_preferences(exchanges.draw(rng)) for _ in range(n))
-    null = np.array([score(statements) for statements in track(drawn, n, "permutations")])
+    exchanges, null = Exchanges(data, folds), None
+    if closed and exchanges.turns_statements and data.X is not None:
+        alphas = np.array([est.alpha]) if grid is None else grid
+        null = _scores_of_turned(est, exchanges, alphas, n, rng)
+    if null is None:
+        drawn = (data.with_preferences(exchanges.draw(rng)) for _ in range(n))
+        null = np.array([score(statements) for statements in track(drawn, n, "permutations")])
     return _result(score(data), null, exchanges.permuted)
+
+
+def _scores_of_turned(
+    est: BaseEstimator, exchanges: Exchanges, alphas: np.ndarray, n: int, rng: np.random.RandomState
+) -> np.ndarray | None:
+    """(n,) the best score of the grid after statements were turned round; None: refit instead."""
+    data, folds = exchanges.data, exchanges.folds
+    problem = est.hold_outs(data.X, preferences=data.preferences, qid=data.qid)
+    turned, state = problem.turned_statements(), rng.get_state()
+    if turned is None:
+        return None
+    at_once = _columns_at_once(len(alphas) * len(data.preferences))
+    scores = []
+    for start in track(range(0, n, at_once), -(-n // at_once), "permutations"):
+        drawn = [exchanges.turned(rng) for _ in range(min(at_once, n - start))]
+        signs = np.where(np.column_stack(drawn), -1.0, 1.0)
+        found = score_turned(turned, data.preferences, folds, alphas, signs)
+        if found is None:
+            rng.set_state(state)
+            return None
+        scores.append(found.max(axis=0))
+    return np.concatenate(scores)

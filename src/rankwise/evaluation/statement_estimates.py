@@ -44,5 +44,5 @@ def _existing(
     preferences, scores = data.preferences, ranking.scores
     differences = scores[preferences.winner] - scores[preferences.loser]
     judged = [(np.arange(len(preferences)), differences[None])]
-    share, influence = share_of_statements(preferences, folds.units, judged, 1)
+    share, influence = share_of_statements(preferences, folds.counted, judged, 1)
     return float(share[0, 0]), np.nan_to_num(influence[0, :, 0])

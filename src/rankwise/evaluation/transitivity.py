@@ -35,6 +35,8 @@ WEAK_PRIOR = 0.05
 SMALLEST = 1e-12
 """Variances of outcomes are at least this."""
 NUMBERS_AT_ONCE = 4_000_000
+FEWEST_GROUPS = 12
+"""With fewer groups there are too few choices of signs to tell what chance does."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ def transitivity_test(
     fitted = flow.model_of_order()
     observed = flow.energies(flow.residuals(fitted)[None], fitted)
     draws = _draws(flow, fitted, by_group, n_permutations, rng)
-    scale = 1.0 if by_group is None else flow.small_sample_scale()
+    scale = 1.0 if by_group is None else flow.small_sample_scale(by_group)
     null = [flow.energies(scale * block, fitted) for block in draws]
     cyclic = np.concatenate([one.cyclic for one in null])
     shares = np.concatenate([one.share for one in null])
@@ -223,10 +225,13 @@ class _Flow:
         P = self.preferences
         return Preferences(P.winner, P.loser, None, P.weight, self.m, P.tie)
 
-    def small_sample_scale(self) -> float:
-        """What makes up for residuals that are smaller than the errors, because of the fit."""
-        l = len(self.preferences)
-        return float(np.sqrt(l / max(1, l - self._fitted)))
+    def small_sample_scale(self, groups: Queries) -> float:
+        """What makes up for residuals that are smaller than the errors, because of the fit.
+
+        What a group says about a pair counts once, however often it is said.
+        """
+        said = len(np.unique(groups.codes * len(self.first) + self.pair_of))
+        return float(np.sqrt(said / max(1, said - self._fitted)))
 
     def coin_toss(self) -> _Outcomes:
         """Both items win with the same probability; ties as often as they occur."""

@@ -20,11 +20,14 @@ from rankwise.evaluation.estimators import (
     has_closed_form,
     scores_of,
 )
+from rankwise.evaluation.truths import Truth, supervision_of
 from rankwise.exceptions import EstimateWarning
 from rankwise.holdout.protocol import HeldOut
+from rankwise.losses.item_concordance import item_concordance
 from rankwise.metrics.ties import TieRule
 from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.numerics.progress import track
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
 PAIRS_AT_ONCE = 2_000_000
@@ -34,14 +37,14 @@ class UnseenScores(ABC):
     """Held-out scores of one estimator on one data set, and the rule that says which are tied.
 
     `trained` counts the training sets so far. `untaught` counts those from which nothing could be
-    learnt, because all their items had the same score; the predictions are then 0.
+    learnt, because they held no pair of items in a known order; the predictions are then 0.
     """
 
     def __init__(
         self,
         est: BaseEstimator,
         X: ArrayLike,
-        y: np.ndarray,
+        y: Truth,
         queries: Queries | None,
         groups: Queries | None = None,
     ):
@@ -91,32 +94,28 @@ class UnseenScores(ABC):
         return scores
 
     def teaches(self, train: np.ndarray) -> bool:
-        """Whether two of these items, of the same query, have different scores."""
-        y = self.y[train]
-        if not len(y):
+        """Whether the order of two of these items, of the same query, is known."""
+        if not len(train):
             return False
-        if self.queries is None:
-            return bool(np.any(y != y[0]))
-        codes = self.queries.codes[train]
-        one_of_query = np.full(len(self.queries), y[0], dtype=y.dtype)
-        one_of_query[codes] = y
-        return bool(np.any(one_of_query[codes] != y))
+        queries = None if self.queries is None else self.queries.take(train)
+        return bool(supervision_of(self.y[train], queries).prefers().any())
 
     def refuse_untaught(self, way_out: str) -> None:
         """Raise an error if nothing could be learnt from any training set."""
         if self.trained and self.trained == self.untaught:
-            raise ValueError(
-                "no training set holds two different values of y, so nothing was learnt: "
-                f"{way_out}."
-            )
+            lacking = "two different values of y"
+            if isinstance(self.y, Censored):
+                lacking, way_out = "a comparable pair", "more items with the event are needed"
+            raise ValueError(f"no training set holds {lacking}, so nothing was learnt: {way_out}.")
 
     def report_untaught(self) -> None:
         """The same for two classes, with a warning if some training sets held only one class."""
         self.refuse_untaught("each class needs two items or more")
         if self.untaught:
+            lack = "no comparable pair" if isinstance(self.y, Censored) else "only one class"
             warnings.warn(
-                f"{self.untaught} of {self.trained} training sets hold only one class; the items "
-                "that they leave out are scored 0.",
+                f"{self.untaught} of {self.trained} training sets hold {lack}; the items that they "
+                "leave out are scored 0.",
                 EstimateWarning,
                 stacklevel=4,
             )
@@ -125,9 +124,9 @@ class UnseenScores(ABC):
         self.trained += np.size(taught)
         self.untaught += int(np.size(taught) - np.count_nonzero(taught))
 
-    def _hold_outs(self, y: np.ndarray) -> HeldOut:
+    def _hold_outs(self, y: Truth) -> HeldOut:
         qid = None if self.queries is None else self.queries.codes
-        return self.estimator.hold_outs(self.X, np.asarray(y, dtype=float), qid=qid)
+        return self.estimator.hold_outs(self.X, y, qid=qid)
 
 
 class ClosedFormScores(UnseenScores):
@@ -141,6 +140,8 @@ class ClosedFormScores(UnseenScores):
 
     def _accepts_equal_scores(self) -> bool:
         """Pointwise losses learn from items with equal scores; pairwise ones refuse them."""
+        if isinstance(self.y, Censored):
+            return False
         try:
             self._hold_outs(np.zeros(self.n_items))
         except ValueError:
@@ -170,13 +171,15 @@ class ClosedFormScores(UnseenScores):
         return np.where(taught, self._problem.leave_each_out(self._alphas)[0, :, 0], 0.0)
 
     def _taught(self, held: np.ndarray) -> np.ndarray:
-        """(p,) whether the items without row i of `held` (p, u) still have two values of y."""
+        """(p,) whether the items without row i of `held` (p, u ≤ 2) still have a pair to order."""
         taught = np.ones(len(held), dtype=bool)
         if not self._learns_from_equal_scores:
-            _, codes = np.unique(self.y, return_inverse=True)
-            others = self.n_items - np.bincount(codes)
-            for level in np.flatnonzero(others <= held.shape[1]):
-                taught &= (codes[held] != level).sum(axis=1) < others[level]
+            told = supervision_of(self.y, self.queries)
+            counted, _ = item_concordance(self.y, np.zeros(self.n_items), told.queries)
+            left = counted.sum() / 2 - counted[held].sum(axis=1)
+            if held.shape[1] == 2:  # the pair of the two was subtracted twice
+                left += told.differences(held)[:, 0] != 0
+            taught = left > 0
         self._count(taught)
         return taught
 
@@ -231,7 +234,7 @@ class GivenScores(UnseenScores):
     def __init__(
         self,
         ranking: ExistingRanking,
-        y: np.ndarray,
+        y: Truth,
         queries: Queries | None,
         groups: Queries | None = None,
     ):
@@ -257,7 +260,7 @@ class GivenScores(UnseenScores):
 def unseen_scores(
     estimator: BaseEstimator | ExistingRanking,
     X: ArrayLike | None,
-    y: np.ndarray,
+    y: Truth,
     queries: Queries | None = None,
     groups: Queries | None = None,
 ) -> UnseenScores:

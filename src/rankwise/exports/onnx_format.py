@@ -24,6 +24,7 @@ from rankwise.exports.scoring_steps import (
     Levels,
     Monomials,
     MultiplyAndAdd,
+    PairProducts,
     Product,
     Select,
     Standardise,
@@ -209,6 +210,12 @@ def _(step: Branches, graph: Graph, X: str) -> str:
             part = add(each, graph, part)
         parts.append(part)
     return graph.node("Concat", *parts, axis=1)
+
+
+@add.register
+def _(step: PairProducts, graph: Graph, X: str) -> str:
+    sides = [graph.node("Gather", X, c.astype(np.int64), axis=1) for c in (step.first, step.second)]
+    return graph.node("Mul", *sides)
 
 
 @add.register

@@ -112,6 +112,18 @@ class Monomials(Step):
 
 
 @dataclass(frozen=True)
+class PairProducts(Step):
+    """Column j is the product of the columns first[j] and second[j]."""
+
+    first: np.ndarray
+    second: np.ndarray
+    source: str
+
+    def apply(self, X: np.ndarray) -> np.ndarray:
+        return X[:, self.first] * X[:, self.second]
+
+
+@dataclass(frozen=True)
 class Levels(Step):
     """x ↦ [x = level] for the levels of every column, side by side.
 

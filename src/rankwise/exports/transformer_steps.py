@@ -17,11 +17,13 @@ from rankwise.exports.scoring_steps import (
     Levels,
     Monomials,
     MultiplyAndAdd,
+    PairProducts,
     Product,
     Select,
     Standardise,
     Step,
 )
+from rankwise.learners.interactions import COSINE, PRODUCT
 from rankwise.numerics.arrays import dense
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.space import Representation
@@ -188,6 +190,38 @@ def _nystroem(part: Any) -> list[Step]:
     return expansion(space, T, part.n_features_in_, "Nystroem")
 
 
+def _interactions(part: Any) -> list[Step]:
+    """Cosines, products and outer products of two embeddings, then the columns passed on."""
+    name, fitted = "Interactions", part.fitted_parameters
+    query, document = map(int, part.dimensions_)
+    U, V = np.arange(query), query + np.arange(document)
+    both = np.arange(query + document)
+    unit: list[Step] = [
+        Branches([(U, [DivideByNorm("l2", name)]), (V, [DivideByNorm("l2", name)])], name)
+    ]
+    lengths = unit if fitted.normalize else []
+    branches: list[tuple[np.ndarray, list[Step]]] = []
+    for kind in fitted.include:
+        if kind == COSINE:
+            total = Product(np.ones((query, 1)), name)
+            branches.append((both, [*unit, PairProducts(U, V, name), total]))
+        elif kind == PRODUCT:
+            branches.append((both, [*lengths, PairProducts(U, V, name)]))
+        else:
+            P, Q = part.query_directions_, part.document_directions_
+            left, right = np.indices((len(P), len(Q))).reshape(2, -1)
+            projected: list[tuple[np.ndarray, list[Step]]] = [
+                (U, [Product(P.T, name)]),
+                (V, [Product(Q.T, name)]),
+            ]
+            products = PairProducts(left, len(P) + right, name)
+            branches.append((both, [*lengths, Branches(projected, name), products]))
+    rest = np.arange(query + document, part.n_features_in_)
+    if len(rest):
+        branches.append((rest, []))
+    return [Branches(branches, name)]
+
+
 TRANSFORMATIONS: dict[str, Callable[[Any], list[Step]]] = {
     "ItemScaler": _item_scaler,
     "StandardScaler": lambda p: _centred(
@@ -206,5 +240,6 @@ TRANSFORMATIONS: dict[str, Callable[[Any], list[Step]]] = {
         p.representation, p.coefficients, p.n_features_in_, "KernelMap"
     ),
     "Nystroem": _nystroem,
+    "Interactions": _interactions,
 }
 """How the transformers of a pipeline become steps."""

@@ -1,6 +1,6 @@
 """Compiled leave-block-out for many small blocks and many alphas at once.
 
-For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectral, the
+For each block U of u items and every λ, with B, P, D, β, c of rankwise.solvers.spectrum, the
 smaller of two symmetric systems is factorised:
 
     u ≤ r    (I − B_U D B_Uᵀ) z = β_U − B_U D c         f_U⁻ = P_U D (c − B_Uᵀ z)
@@ -22,7 +22,7 @@ from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 
 LARGEST_BLOCK = 128
 LANES = 8
@@ -96,6 +96,16 @@ def leave_blocks_out(
     with one_blas_thread():
         over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
     return out.transpose(2, 0, 1), safe
+
+
+def safe_factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | None:
+    """The Cholesky factor of A, None if one of the `used` pivots is below `least`."""
+    try:
+        C = np.linalg.cholesky(A)
+    except np.linalg.LinAlgError:
+        return None
+    pivots = np.diagonal(C)[used] ** 2
+    return C if pivots.min(initial=np.inf) >= least else None
 
 
 def smallest_pivot(operator: np.ndarray) -> float:

@@ -1,19 +1,23 @@
 """Compiled hold-outs of one or two rows of a ridge problem, O(1) for each hold-out.
 
 For the rows U that leave, the prediction is f_U − Q_UU M_UU⁻¹ e_U with M = J − H, Q = P D Bᵀ and
-the residuals e (see rankwise.solvers.spectral).
+the residuals e (see rankwise.solvers.spectrum).
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
 from rankwise.metrics.ties import tied
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.threads import over_ranges
+from rankwise.numerics.threads import n_threads, over_ranges, run
 from rankwise.spaces.basis_removal import REDUNDANT
+
+FEW, MANY = 100, 1_000_000
+"""Up to so many scores one task judges all pairs, and from so many on one task for each thread."""
 
 
 class RowSystem(NamedTuple):
@@ -205,15 +209,20 @@ def judge_pairs(
     residuals suffice, f being the scores s. O(m²) time for each output and O(mk) memory. None if
     a pivot of some M_UU falls below `smallest`.
     """
-    judged = Judged(np.zeros(s.shape), np.zeros(s.shape))
-    unsafe = np.zeros(len(s), dtype=np.int64)
     scale = 0.0 if Q_scale is None else Q_scale
-
-    def task(low: int, high: int) -> None:
-        _judge_rows(system, scale, s, smallest, low, high, judged, unsafe)
-
-    over_ranges(task, len(s), work=20.0 * len(s) * s.size)
-    return None if unsafe.any() else judged
+    parts = 1 if s.size < FEW else n_threads() * (4 if s.size < MANY else 1)
+    # The rows of a triangle: tasks of about the same number of pairs.
+    cuts = np.round(len(s) * (1.0 - np.sqrt(np.linspace(1.0, 0.0, parts + 1)))).astype(int)
+    counts = [Judged(np.zeros(s.shape), np.zeros(s.shape)) for _ in cuts[1:]]
+    safe = run(
+        [
+            partial(_judge_rows, system, scale, s, smallest, int(low), int(high), part)
+            for low, high, part in zip(cuts[:-1], cuts[1:], counts)
+        ]
+    )
+    if not all(safe):
+        return None
+    return Judged(*(np.sum(values, axis=0) for values in zip(*counts)))
 
 
 @compiled
@@ -225,21 +234,22 @@ def _judge_rows(
     low: int,
     high: int,
     judged: Judged,
-    unsafe: np.ndarray,
-) -> None:
+) -> bool:
+    """Adds up the pairs i < j of the rows i from low to high; False if a pivot is too small."""
     M, Q, f, e = system
     counted, right = judged
     m, k = s.shape
+    diagonal = np.empty(m)
+    for i in range(low, m):
+        diagonal[i] = M[i, i]
     for i in range(low, high):
-        a = M[i, i]
-        for j in range(m):
-            if i == j:
-                continue
-            b, d = M[i, j], M[j, j]
+        a, s_i, f_i, e_i = diagonal[i], s[i], f[i], e[i]
+        counted_i, right_i = counted[i], right[i]
+        for j in range(i + 1, m):
+            b, d = M[i, j], diagonal[j]
             determinant = a * d - b * b
             if determinant <= smallest * max(a, d):
-                unsafe[i] += 1
-                continue
+                return False
             if scale > 0.0:
                 to_i, to_j = scale, -scale
             else:
@@ -247,8 +257,8 @@ def _judge_rows(
             inverse = 1.0 / determinant
             for_i, for_j = (to_i * d - to_j * b) * inverse, (to_j * a - to_i * b) * inverse
             # Rows and sums without branches, so that the loop over outputs is vectorised.
-            s_i, s_j, f_i, f_j, e_i, e_j = s[i], s[j], f[i], f[j], e[i], e[j]
-            counted_i, right_i = counted[i], right[i]
+            s_j, f_j, e_j = s[j], f[j], e[j]
+            counted_j, right_j = counted[j], right[j]
             for c in range(k):
                 gap, fitted = s_i[c] - s_j[c], f_i[c] - f_j[c]
                 own, other = for_i * e_i[c], for_j * e_j[c]
@@ -256,5 +266,9 @@ def _judge_rows(
                 agrees = 1.0 if (predicted > 0.0) == (gap > 0.0) else 0.0
                 is_tie = tied(predicted, abs(fitted) + abs(own) + abs(other))
                 counts = 1.0 if gap != 0.0 else 0.0
+                is_right = counts * (0.5 if is_tie else agrees)
                 counted_i[c] += counts
-                right_i[c] += counts * (0.5 if is_tie else agrees)
+                counted_j[c] += counts
+                right_i[c] += is_right
+                right_j[c] += is_right
+    return True

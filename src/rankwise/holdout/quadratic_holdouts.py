@@ -1,6 +1,6 @@
 """Hold-outs of a quadratic problem: predictions without some items, with alpha kept, exactly.
 
-Three cases, one identity. B, P, D, J are those of rankwise.solvers.spectral, and U are the rows of
+Three cases, one identity. B, P, D, J are those of rankwise.solvers.spectrum, and U are the rows of
 the held-out items. If no preference connects the held-out items to the remaining items (whole
 queries, or any items of a pointwise loss), removing them is leave-block-out of a ridge problem
 (equation 33 and its relatives in Pahikkala et al. 2009):
@@ -21,7 +21,12 @@ from functools import cached_property, partial
 
 import numpy as np
 
-from rankwise.holdout.block_systems import LARGEST_BLOCK, leave_blocks_out, smallest_pivot
+from rankwise.holdout.block_systems import (
+    LARGEST_BLOCK,
+    leave_blocks_out,
+    safe_factor,
+    smallest_pivot,
+)
 from rankwise.holdout.censored_holdouts import CensoredHoldouts
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
@@ -33,8 +38,10 @@ from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
 from rankwise.solvers.cholesky import NormalEquations
+from rankwise.solvers.dual_spectrum import DualSpectrum
 from rankwise.solvers.resolvent import Resolvent
-from rankwise.solvers.spectral import PrimalSpectrum, SpectralSolver, Spectrum
+from rankwise.solvers.spectral import SpectralSolver
+from rankwise.solvers.spectrum import PrimalSpectrum, Spectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 from rankwise.supervision.supervision import Supervision
 
@@ -332,7 +339,7 @@ class QuadraticHoldouts(HeldOut):
         rows = self.quadratic.laplacian.rows_of(items)
         matrix: ItemMatrix
         if isinstance(self.matrix, Gram):
-            matrix, mean = self._posterior_gram(self.matrix.K, items, rows, alpha)
+            matrix, mean = self._posterior_gram(self.matrix, items, rows, alpha)
             is_sharp = True
         else:
             assert isinstance(self.matrix, Features)
@@ -350,7 +357,7 @@ class QuadraticHoldouts(HeldOut):
         solve: Callable[[np.ndarray], np.ndarray]
         P, B, is_sharp = spectrum.P[items], spectrum.B[rows], True
         least = SHARP * spectrum.rounding()
-        C = _factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
+        C = safe_factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
         if C is not None:
             half = np.linalg.solve(C, spectrum.moments - B.T @ spectrum.beta[rows])
             solve = partial(np.linalg.solve, C)
@@ -369,25 +376,21 @@ class QuadraticHoldouts(HeldOut):
         return Features(F, removal), F @ half + self.offset_of(items), is_sharp
 
     def _posterior_gram(
-        self, K: np.ndarray, items: np.ndarray, rows: np.ndarray, alpha: float
+        self, given: Gram, items: np.ndarray, rows: np.ndarray, alpha: float
     ) -> tuple[Gram, np.ndarray]:
-        """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ."""
+        """(K_TT − P_T D P_Tᵀ + W G_TT⁻¹ Wᵀ)/λ with W = P_T D B_Tᵀ, G = B D Bᵀ; so the shift."""
         spectrum = self.spectrum
-        P, B = spectrum.P[items], spectrum.B[rows]
+        assert isinstance(spectrum, DualSpectrum)
+        K, (P, shift), B = given.K[np.ix_(items, items)], spectrum.moved_P, spectrum.B[rows]
+        P = P[items]
+        if given.shift is not None and shift is not None:
+            K, P = np.vstack((K, given.shift[items])), np.vstack((P, shift))
         D = 1.0 / (spectrum.eigenvalues + alpha)
-        W, G = (P * D) @ B.T, (B * D) @ B.T
-        covariance = K[np.ix_(items, items)] - (P * D) @ P.T + W @ np.linalg.solve(G, W.T)
-        return Gram((covariance + covariance.T) / (2 * alpha)), self.without(items, [alpha])[0]
-
-
-def _factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | None:
-    """The Cholesky factor of A, None if one of the `used` pivots is below `least`."""
-    try:
-        C = np.linalg.cholesky(A)
-    except np.linalg.LinAlgError:
-        return None
-    pivots = np.diagonal(C)[used] ** 2
-    return C if pivots.min(initial=np.inf) >= least else None
+        W, G, own = (P * D) @ B.T, (B * D) @ B.T, slice(len(items))
+        covariance = K - (P * D) @ P[own].T + W @ np.linalg.solve(G, W[own].T)
+        inner = (covariance[own] + covariance[own].T) / (2 * alpha)
+        to_shift = None if given.shift is None else covariance[-1] / alpha
+        return Gram(inner, to_shift), self.without(items, [alpha])[0]
 
 
 def _rotated(spectrum: Spectrum, normals: np.ndarray) -> np.ndarray:

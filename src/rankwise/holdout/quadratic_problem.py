@@ -13,13 +13,15 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
+from rankwise.holdout.turned_statements import TurnedStatements
 from rankwise.losses.comparable_rows import ComparableRows
+from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.solvers.solver import CONVERGED
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import (
@@ -125,17 +127,21 @@ class QuadraticProblem(HeldOut):
     def space(self) -> Space:
         if self.uses_cg:
             return LinearSpace(self.X, may_be_dual=False)
-        space = build_space(self.X, self.kernel, self.basis, self.random_state)
+        space = self._build_space(self.basis)
         if self.basis is not None:
             self.basis = space.representation.basis_index
         return space
+
+    def _build_space(self, basis: Basis) -> Space:
+        given = (self.X, self.kernel, basis, self.random_state)
+        return build_space(*given, ignore_offsets=self.loss.ignores_offsets)
 
     @cached_property
     def parts(self) -> list[tuple[np.ndarray, QuadraticHoldouts]]:
         """The groups of outputs that share a Laplacian, each with its decomposed problem."""
         space = self.space
         if self.uses_cg:  # a decomposition is asked for after all: take the cheaper side
-            space = build_space(self.X, self.kernel)
+            space = self._build_space(None)
         parts = []
         for columns in self.loss.output_groups(self.supervision):
             told = self.supervision.select_outputs(columns)
@@ -289,6 +295,15 @@ class QuadraticProblem(HeldOut):
 
     def leave_preferences_out(self, alphas: Alphas) -> np.ndarray:
         return self.by_output(lambda part: part.leave_preferences_out(alphas))
+
+    def turned_statements(self) -> TurnedStatements | None:
+        """Hold-outs after statements were turned round; None if they need a solution each."""
+        if self.uses_cg or not isinstance(self.supervision, ComparedItems):
+            return None
+        (_, part), *others = self.parts
+        if not isinstance(part.rule, ComparedPairs) or part.offset is not None or others:
+            return None
+        return TurnedStatements(part, part.rule)
 
     def leave_groups_out(self, groups: Sequence[np.ndarray], alphas: Alphas) -> np.ndarray:
         if self.uses_cg:

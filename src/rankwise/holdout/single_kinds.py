@@ -19,16 +19,18 @@ import scipy.linalg
 from rankwise.holdout.pair_systems import RowSystem, solve_pairs
 from rankwise.losses.quadratic_loss import TieFreeRows, by_kind
 from rankwise.losses.query_weights import kept_pair_total
+from rankwise.spaces.space import Gram
 
 SLACK = 1e-3
 """Share of the noise 1/d below which the own direction of a class counts as lost."""
 
 
 class SingleKinds:
-    """The items of one query with kernel K at λ = alpha; `offset` holds scores known beforehand."""
+    """The items of one query at λ = alpha; `offset` holds scores that are known beforehand."""
 
-    def __init__(self, K: np.ndarray, rule: TieFreeRows, alpha: float, offset: np.ndarray):
-        self._K = K / alpha
+    def __init__(self, matrix: Gram, rule: TieFreeRows, alpha: float, offset: np.ndarray):
+        self._K = matrix.K / alpha
+        self._shift = 0.0 if matrix.shift is None else matrix.shift / alpha
         self._rule = rule
         self._offset = offset
         self._class_weight = rule.class_weight
@@ -78,7 +80,7 @@ class SingleKinds:
         column = G.sum(axis=1)
         M = G - np.outer(column, column) / column.sum()
         e = M @ (rule.scores_left(left)[used] - self._offset[used])
-        cross = self._K[:, used]
+        cross = (self._K + self._shift)[:, used]
         system = RowSystem(M, (cross @ M)[used], (cross @ e)[used], e)
         return _predictions(system, np.searchsorted(used, held)) + self._offset[held]
 

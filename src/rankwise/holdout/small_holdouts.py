@@ -26,7 +26,7 @@ from rankwise.losses.quadratic_loss import FreeRows, TieFreeRows, by_kind
 from rankwise.metrics.ties import tied
 from rankwise.numerics.progress import MANY, track
 from rankwise.numerics.threads import one_blas_thread
-from rankwise.solvers.spectral import SMALL, Spectrum
+from rankwise.solvers.spectrum import SMALL, Spectrum
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.supervision.supervision import ComparedItems, ScoredItems, Supervision
 

@@ -1,7 +1,7 @@
 """Hold-outs of explicit preferences: rows of a ridge problem, one for each pair of compared items.
 
 With the rows √W (x_i − x_j) and targets √W z̄ of rankwise.losses.compared_pairs, along the
-eigenvectors of rankwise.solvers.spectral,
+eigenvectors of rankwise.solvers.spectrum,
 
     B_e = √W (P_i − P_j)       H = B D Bᵀ          in the primal,
     B_e = √W (Y_i − Y_j)       H = B Λ D Bᵀ        in the dual, Y = R (RᵀR)⁻¹ U,
@@ -23,8 +23,9 @@ from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.graph_laplacian import GraphLaplacian
 from rankwise.losses.quadratic_loss import by_kind
 from rankwise.numerics.progress import track
+from rankwise.numerics.threads import one_blas_thread, over_ranges
+from rankwise.solvers.dual_spectrum import DualSpectrum
 from rankwise.solvers.resolvent import Resolvent
-from rankwise.solvers.spectral import DualSpectrum
 
 if TYPE_CHECKING:
     from rankwise.holdout.protocol import Alphas
@@ -32,7 +33,8 @@ if TYPE_CHECKING:
 
 LEVERAGE = 1e-7
 """If 1 − leverage is smaller, it has lost its digits."""
-NUMBERS_AT_ONCE = 4_000_000
+NUMBERS_AT_ONCE = 60_000
+"""As many numbers stay in the cache of a processor."""
 
 
 class StatementHoldouts:
@@ -87,22 +89,51 @@ class StatementHoldouts:
         rule = self._pairs
         everything = np.arange(len(rule.first))
         out = np.empty((len(alphas), len(everything)))
-        factors = np.ones(len(everything))
+        lost = np.zeros(out.shape, dtype=bool)
         if rule.weighting.couples_items:
             factors = rule.alpha_factors(everything)
-        lost = np.repeat(np.isnan(factors)[None], len(alphas), axis=0)
-        _, kind = np.unique(factors, return_inverse=True)
-        at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
-        for same in by_kind(kind):
-            if np.isnan(factors[same[0]]):
-                continue
-            for pairs in np.array_split(same, -(-len(same) // at_once)):
-                scaled = alphas * factors[same[0]]
-                out[:, pairs], lost[:, pairs] = self._leave_rows_out(pairs, scaled)
+            lost[:, np.isnan(factors)] = True
+            values, kind = np.unique(factors, return_inverse=True)
+            for factor, same in zip(values, by_kind(kind)):
+                if not np.isnan(factor):
+                    out[:, same], lost[:, same] = self._leave_rows_out(same, alphas * factor)
+        elif len(everything):
+            out, lost = self._leave_rows_out(everything, alphas)
         refitted = np.flatnonzero(lost.any(axis=0))
         for pair in track(refitted, len(refitted), "refitting without each pair"):
             chosen = lost[:, pair]
             out[chosen, pair] = self._refit_without(int(pair), alphas[chosen])
+        return out
+
+    def leave_targets_out(self, targets: np.ndarray, alphas: np.ndarray) -> np.ndarray | None:
+        """(a, p, k) the same for other targets (p, k) of the pairs; None if only refits are exact.
+
+        The moments Xᵀ W z̄ are those of the targets, and everything else stays.
+        """
+        rule, p = self._pairs, len(self._pairs.first)
+        factors = np.ones(p)
+        if rule.weighting.couples_items:
+            factors = rule.alpha_factors(np.arange(p))
+        if rule.couples or np.isnan(factors).any() or not (rule.squared > 0).all():
+            return None
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
+        parts = np.array_split(np.arange(p), -(-p // at_once))
+        weighted = rule.squared[:, None] * targets
+        moments = sum(self._differences(pairs).T @ weighted[pairs] for pairs in parts)
+        out = np.empty((len(alphas), *targets.shape))
+        for factor in np.unique(factors):
+            D = 1.0 / (self._spectrum.eigenvalues + factor * alphas[:, None])
+            if self._is_blurred(factor * alphas).any():
+                return None
+            for pairs in parts:
+                same = pairs[factors[pairs] == factor]
+                X, z = self._differences(same), targets[same]
+                left = 1.0 - rule.squared[same] * ((D * self._scale) @ (X**2).T)
+                if (left < LEVERAGE).any():
+                    return None
+                for i, d in enumerate(D):
+                    fitted = X @ ((self._scale * d)[:, None] * moments)
+                    out[i, same] = z - (z - fitted) / left[i][:, None]
         return out
 
     def _refit_without(self, pair: int, alphas: Alphas) -> np.ndarray:
@@ -115,20 +146,39 @@ class StatementHoldouts:
         self, pairs: np.ndarray, alphas: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """(a, |pairs|) differences, and which of them have lost their digits."""
-        rule, known = self._pairs, self._known[pairs]
-        D = 1.0 / (self._spectrum.eigenvalues + alphas[:, None])
-        X = self._differences(pairs)
-        left = 1.0 - rule.squared[pairs] * ((D * self._scale) @ (X**2).T)
-        fitted = (self._scale * self._spectrum.solutions(alphas)[:, :, 0]) @ X.T
-        target = rule.target[pairs] - known
-        counts = rule.squared[pairs] > 0
+        rule, known, squared = self._pairs, self._known[pairs], self._pairs.squared[pairs]
+        D = self._scale / (self._spectrum.eigenvalues + alphas[:, None])
+        solutions = self._spectrum.solutions(alphas)[:, :, 0]
+        left, fitted = self._leverages_and_fits(pairs, D, self._scale * solutions)
+        left *= -squared
+        left += 1.0
+        target, counts = rule.target[pairs] - known, squared > 0
         too_close = counts & ((left < LEVERAGE) | self._is_blurred(alphas)[:, None])
-        out = target - (target - fitted) / np.where(counts & ~too_close, left, 1.0)
+        left[~counts | too_close] = 1.0
+        out = target - (target - fitted) / left
         if not counts.all():  # nothing leaves, and the two items may not even be connected
             first, second = rule.first[pairs[~counts]], rule.second[pairs[~counts]]
-            f = self._spectrum.solutions(alphas)[:, :, 0] @ self._spectrum.P.T
+            f = solutions @ self._spectrum.P.T
             out[:, ~counts] = f[:, first] - f[:, second]
         return out + known, too_close
+
+    def _leverages_and_fits(
+        self, pairs: np.ndarray, D: np.ndarray, solutions: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """(a, |pairs|) x D xᵀ and x · solution for the rows x of the pairs, in parallel."""
+        leverages, fits = np.empty((len(D), len(pairs))), np.empty((len(D), len(pairs)))
+        at_once = max(1, NUMBERS_AT_ONCE // max(1, self._items.shape[1]))
+
+        def task(low: int, high: int) -> None:
+            for start in range(low, high, at_once):
+                some = slice(start, min(start + at_once, high))
+                X = self._differences(pairs[some])
+                np.matmul(solutions, X.T, out=fits[:, some])
+                np.matmul(D, np.square(X, out=X).T, out=leverages[:, some])
+
+        with one_blas_thread():
+            over_ranges(task, len(pairs), work=float(len(pairs) * self._items.shape[1]))
+        return leverages, fits
 
     def _is_blurred(self, alphas: np.ndarray) -> np.ndarray:
         """(a,) whether the absolute errors of primal eigenvalues exceed 1e-7 of some Λ + λ."""

@@ -163,7 +163,7 @@ class TieFreeQuery:
             return out, unsafe
         offset = problem.offset_of(np.arange(problem.n_items))
         for i, alpha in enumerate(alphas):
-            single = SingleKinds(problem.matrix.kernel(), self._rule, alpha, offset)
+            single = SingleKinds(problem.matrix.gram(), self._rule, alpha, offset)
             out[i], settled = single.leave_out(held)
             unsafe[i] = ~settled
         return out, unsafe

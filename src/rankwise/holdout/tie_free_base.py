@@ -22,8 +22,9 @@ import numpy as np
 from rankwise.losses.laplacian import Laplacian, Target
 from rankwise.losses.quadratic_loss import Quadratic, TieFreeRows
 from rankwise.numerics.arrays import Matrix, dense
-from rankwise.solvers.spectral import PrimalSpectrum, SpectralSolver, Spectrum
-from rankwise.spaces.space import Features, Gram, is_far
+from rankwise.solvers.spectral import SpectralSolver
+from rankwise.solvers.spectrum import PrimalSpectrum, Spectrum
+from rankwise.spaces.space import Features, ItemMatrix
 
 if TYPE_CHECKING:
     from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
@@ -155,12 +156,10 @@ class BaseSpectrum:
             self._decompose(problem)
 
     def _decompose(self, problem: QuadraticHoldouts) -> None:
-        matrix = problem.matrix
-        wide = isinstance(matrix, Features) and (
-            2 * matrix.F.shape[1] > matrix.n_items and not is_far(matrix.F)
-        )
+        matrix: ItemMatrix = problem.matrix
+        wide = isinstance(matrix, Features) and 2 * matrix.F.shape[1] > matrix.n_items
         if wide and matrix.removal is None:
-            matrix = Gram(matrix.kernel())  # its residual operator loses no digits
+            matrix = matrix.gram()  # its residual operator loses no digits
         nothing = np.zeros((problem.n_items, 1))
         target = Target(self._laplacian, scores=nothing, given=nothing)
         quadratic = Quadratic(self._laplacian, target)

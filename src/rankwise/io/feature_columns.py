@@ -6,6 +6,7 @@ with these levels. A model file keeps it as plain values, and new data are read 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -102,6 +103,46 @@ def read_as_learnt(
             columns.styles[column.name] = Style(column.kind, decimal)
             parts.append(columns.must_be_numbers(column.name)[:, None])
     return stacked_columns(parts, len(columns)), unknown
+
+
+def read_frame(X: Any, records: Sequence[dict[str, Any]]) -> np.ndarray:
+    """X of a pandas or polars frame with the raw columns of a training table, read as these were.
+
+    `records` are those of FeatureColumn. Categories that training lacked are told by a warning.
+    """
+    learnt = [FeatureColumn.from_record(record) for record in records]
+    given = set(X.columns)
+    values = {c.name: _cells_of(np.asarray(X[c.name])) for c in learnt if c.name in given}
+    if not values:
+        values = {str(name): np.zeros(0) for name in X.columns}
+    columns = Columns("the frame", values, np.arange(1, len(X) + 1))
+    found, unknown = read_as_learnt(columns, learnt)
+    warn_of_unknown("the frame", unknown)
+    return found
+
+
+def _cells_of(values: np.ndarray) -> np.ndarray:
+    """Numbers as they are, and everything else as cells of text, dates as ISO 8601 writes them."""
+    if values.dtype.kind in "biuf":
+        return values
+    if values.dtype.kind == "M":
+        days = values.astype("datetime64[D]")
+        values = days if np.all((days == values) | np.isnat(values)) else values
+        return np.array(["" if np.isnat(v) else str(v) for v in values], dtype=object)
+    missing = [cell is None or cell != cell for cell in values.tolist()]
+    return np.array(["" if m else str(v) for v, m in zip(values.tolist(), missing)], dtype=object)
+
+
+def warn_of_unknown(source: str, unknown: dict[str, list[str]]) -> None:
+    """Tell categories of new data that the model has never seen."""
+    for name, levels in unknown.items():
+        shown = ", ".join(map(repr, levels[:3])) + (", ..." if len(levels) > 3 else "")
+        warnings.warn(
+            f"{source}: {name!r} has categories that the model has never seen ({shown}); they "
+            "count as none of its categories.",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def refuse_absent(columns: Columns, names: Sequence[str]) -> None:

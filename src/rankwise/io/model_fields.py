@@ -136,6 +136,12 @@ def _is_text_or_texts(value: Any) -> bool:
     return all(one is None or isinstance(one, str) for one in values)
 
 
+def _is_kernel(value: Any) -> bool:
+    sides = value if isinstance(value, tuple | list) else (value,)
+    named = ("KernelSum", "Kernel", "InteractionProfile")
+    return all(isinstance(one, str) or type(one).__name__ in named for one in sides)
+
+
 NONE = Field(lambda value: value is None, "none")
 TRUTH = instances((bool, np.bool_), "true or false")
 TEXT = instances(str, "text")
@@ -192,6 +198,12 @@ FIELDS: dict[str, Field] = {
     "cv_": TEXT,
     "n_units_": COUNT,
     "cv_results_": DICT,
+    "intercept_": VALUES,
+    "row_effects_": _floats(1, 2),
+    "column_effects_": _floats(1, 2),
+    "repairs_": LIST,
+    "best_params_": DICT,
+    "grid_results_": LIST,
     "n_rounds_": COUNT,
     "selected_": _integers(1),
     "criterion_": _floats(1),
@@ -220,7 +232,9 @@ FIELDS: dict[str, Field] = {
 PARAMETERS: dict[str, Field] = {
     **dict.fromkeys(("alpha", "alphas", "C", "Cs", "gamma", "degree", "coef0", "tol"), NUMBERS),
     **dict.fromkeys(("epsilon", "learning_rate", "item_effect", "validation_fraction"), NUMBERS),
-    **dict.fromkeys(("kernel", "loss", "ties", "query_weight", "solver", "relation"), WORDS),
+    "kernel": Field(_is_kernel, "the name of a kernel, a KernelSum, or a pair of them"),
+    **dict.fromkeys(("pairwise", "effects", "repair"), WORDS),
+    **dict.fromkeys(("loss", "ties", "query_weight", "solver", "relation"), WORDS),
     **dict.fromkeys(("objective", "condition", "scale", "missing", "combine"), WORDS),
     **dict.fromkeys(("max_iter", "n_rounds"), NONE | COUNT),
     "fill": NUMBERS | WORDS,
@@ -255,6 +269,15 @@ PART_FIELDS: dict[tuple[str, str], Field] = {
     ("Nodes", "rows"): _floats(2),
     ("Nodes", "X"): NONE | MATRIX,
     ("Nodes", "parameters"): DICT,
+    ("Nodes", "parts"): lists_of(object_named("KernelPart")),
+    ("Nodes", "own"): NONE | _floats(2),
+    ("KernelPart", "kernel"): object_named("Kernel"),
+    ("KernelPart", "weight"): NUMBER,
+    ("KernelPart", "start"): COUNT,
+    ("KernelPart", "stop"): NONE | COUNT,
+    ("KernelPart", "transform"): NONE | _floats(2),
+    ("InteractionProfile", "gamma"): NUMBER,
+    ("InteractionProfile", "fill"): NUMBER | TEXT,
     ("Nodes", "through_features"): TRUTH,
     ("CentredMoments", "n_items"): COUNT,
     ("CentredMoments", "gram"): _floats(2),

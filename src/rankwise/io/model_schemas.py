@@ -120,18 +120,21 @@ class Estimator(Schema):
 class Part(Schema):
     """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`.
 
-    Older files may lack the fields in `optional`.
+    Older files may lack the fields in `optional`, and may have those in `older`, which `make` then
+    understands.
     """
 
     fields: tuple[str, ...]
     make: Callable[..., Any] | None = None
     optional: tuple[str, ...] = ()
+    older: tuple[str, ...] = ()
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         return {name: getattr(value, name) for name in self.fields}
 
     def build(self, state: dict[str, Any]) -> Any:
-        if not {*self.fields} - {*self.optional} <= state.keys() <= {*self.fields}:
+        allowed = {*self.fields, *self.older}
+        if not {*self.fields} - {*self.optional} <= state.keys() <= allowed:
             raise ValueError(f"{self.name} must have exactly {', '.join(self.fields)}")
         for name, value in state.items():
             check_field(self.name, name, value, PART_FIELDS.get((self.name, name)))
@@ -172,6 +175,15 @@ def _reduced_space(cls: Any, map: Any) -> Any:
     return cls(getattr(map, "_map", map))
 
 
+def _nodes(cls: Any, **state: Any) -> Any:
+    """An older file holds the name and parameters of one kernel."""
+    if "parts" in state:
+        return cls(**state)
+    older = imported("rankwise.learners.older_files:kernel_parts")
+    parts = older(state.pop("kernel"), state.pop("parameters"))
+    return cls(parts=parts, **state)
+
+
 _OLDER = "rankwise.learners.older_files"
 _ITEMS = ("_X", "_supervision")
 _SHAPE = ("_single_output", "_has_queries", "_X_basis")
@@ -197,7 +209,8 @@ _SCORES = ("Y", "queries", "weight")
 _PAIRS = ("preferences", "queries", "weight")
 _PREFERENCES = ("winner", "loser", "magnitude", "weight", "n_items", "tie")
 _COUNTS = ("n_items", "first", "second", "won", "lost", "tied", "by_order")
-_NODE_FIELDS = ("rows", "X", "kernel", "parameters", "through_features")
+_NODE_FIELDS = ("rows", "X", "parts", "through_features", "own")
+_PART_OF_KERNEL = ("kernel", "weight", "start", "stop", "transform")
 _MOMENTS = ("n_items", "mean_F", "mean_Y", "gram", "cross")
 _GRAPH_LABELS = ("labels_", "pairs_", "n_features_out_")
 _INTERACTIONS = (
@@ -213,10 +226,14 @@ _CHOSEN = ("alpha_", "alphas_", "best_score_", "cv_", "cv_results_", "n_units_")
 _CHOSEN_C = ("C_", "Cs_", "best_cost_", "best_score_", "cv_", "cv_results_", "n_units_")
 _STRENGTHS = ("strengths_", "order_effect_", "tie_effect_", "components_")
 _BOOSTED = ("rankers_", "weights_", "n_rounds_", "validation_scores_")
-_RELATION = (*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_")
+_RELATION = (
+    *(*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_"),
+    *("intercept_", "row_effects_", "column_effects_", "repairs_"),
+)
 _TWO_STEP = (*_SOLVED[:2], "n_filled_")
 _CHOSEN_RELATION = (
     *("alpha_", "alphas_", "best_score_", "cv_results_", "n_units_", "best_estimator_"),
+    *("best_params_", "grid_results_"),
 )
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
 _CROSSED = ("dimensions_", "query_directions_", "document_directions_")
@@ -272,7 +289,16 @@ _PARTS: tuple[Estimator | Foreign | Part, ...] = (
     Part("rankwise.supervision.censored:CensoredItems", ("outcome", "queries", "weight")),
     Part("rankwise.spaces.kernels:Kernel", ("kernel", "gamma", "degree", "coef0")),
     Part("rankwise.spaces.nystrom_map:NystromMap", _MAP, with_attributes),
-    Part("rankwise.spaces.nodes:Nodes", _NODE_FIELDS),
+    Part(
+        "rankwise.spaces.nodes:Nodes",
+        _NODE_FIELDS,
+        _nodes,
+        optional=("parts", "own"),
+        older=("kernel", "parameters"),
+    ),
+    Part("rankwise.spaces.nodes:KernelPart", _PART_OF_KERNEL),
+    Part("rankwise.kernels:InteractionProfile", ("gamma", "fill")),
+    Estimator("rankwise.kernels:KernelSum"),
     Part("rankwise.spaces.space:ReducedSpace", ("map",), _reduced_space),
     Part("rankwise.solvers.moments:CentredMoments", _MOMENTS, with_attributes),
     Part("rankwise.metrics.scorers:Scorer", ("name", "options"), _with_options),

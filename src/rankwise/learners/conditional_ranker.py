@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import KW_ONLY, dataclass
-from typing import Any
 
 import numpy as np
+from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.ranker import KernelArguments
-from rankwise.learners.relation_model import RelationModel, check_domains
+from rankwise.learners.relation_inputs import relation_problem
+from rankwise.learners.relation_model import RelationModel
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.nystrom_map import RandomState
-from rankwise.supervision.relation import (
-    RelationTask,
-    check_early_stopping,
-    check_labels,
-    warn_if_not_mirrored,
-)
-from rankwise.validation import check_alphas, check_choice, check_positive
+from rankwise.spaces.pair_function import PairEffects
+from rankwise.spaces.side_kernels import pair_of
+from rankwise.supervision.relation import warn_if_not_mirrored
+from rankwise.validation import check_alphas, check_positive
 
 
 @dataclass(eq=False, repr=False)
@@ -32,10 +27,11 @@ class ConditionalRanker(KernelArguments, RelationModel):
     """Minimises Σ_(e < e' of one condition v) (y_e − y_e' − h_e + h_e')² / l_v + alpha‖h‖².
 
     h(u, v) is a function of two nodes with the Kronecker product of their kernels (equation 7 of
-    Pahikkala et al. 2013); l_v is the number of edges at the condition v. With
-    objective="regression" the loss is Σ_e (y_e − h_e)². Complete graphs of p nodes are solved in
-    closed form, O(p³) for any number of alphas and relations. Any other multiset of q edges is
-    solved by conjugate gradients, O(q p) per iteration. With n < p features and a linear kernel an
+    Pahikkala et al. 2013) or another kernel of pairs; l_v is the number of edges at the condition
+    v. With objective="regression" the loss is Σ_e (y_e − h_e)². Complete graphs of p nodes are
+    solved in closed form, O(p³) for any number of alphas and relations, if the terms of the
+    pairwise kernel share eigenvectors. Anything else is solved by conjugate gradients, O(q p) per
+    iteration and term for q edges. With n < p features, a linear kernel and pairwise="kronecker" an
     iteration costs O(q n + p n²), which is also the numerically sound route down to alpha = 0.
 
     Parameters
@@ -44,8 +40,29 @@ class ConditionalRanker(KernelArguments, RelationModel):
     objective : "ranking" or "regression"
     relation : "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the
         kernels of equations 8 and 9, which carry the factor ½
-    kernel, gamma, degree, coef0 : the kernel of the nodes of both domains; "precomputed" takes node
-        kernels instead of features, in predict too
+    kernel, gamma, degree, coef0 : the kernel of the nodes; each may be a pair (rows, columns).
+        "precomputed" takes node kernels instead of features, in predict too. A
+        rankwise.kernels.KernelSum is a weighted sum of kernels, which may include the kernel of
+        interaction profiles.
+    pairwise : the kernel of pairs of nodes, from the kernels K of row nodes and G of column nodes:
+        "kronecker" K·G; "cartesian" K·[v = v'] + [u = u']·G, which tells nothing of a pair of new
+        nodes; "linear" K + G, so h(u, v) = f(u) + g(v); "polynomial" (K + G)²; for one domain
+        "ranking" (h(u, v) = f(u) − f(v)) and "mlpk", the square of the ranking kernel. Symmetric
+        and reciprocal relations use ½ (k(e, e') ± k(e, reversed e')). Closed forms: "kronecker",
+        "cartesian" (not for the ranking objective of mirrored relations), "linear" and "ranking".
+    item_effect : δ ≥ 0 or a pair: adds δ·[u = u'] to the kernel of training nodes, so that the
+        model remembers what the features do not tell; new nodes get nothing from it. Known nodes
+        are recognised in predict by their rows (features, or values of a precomputed kernel), which
+        must be exactly those of training. Training nodes with equal rows share their effects
+        equally.
+    effects : unpenalised terms beside h, for objective="regression": None, "intercept", "rows"
+        (a constant for each row node), "columns" or "both". Their means are in `intercept_`, so a
+        new node gets the mean effect of the training nodes.
+    repair : None refuses indefinite similarities; "clip" sets negative eigenvalues to 0, "flip"
+        takes their absolute values, "shift" adds −λ_min to the diagonal; one value or a pair. The
+        values of new nodes are changed by the same linear map ("shift" leaves them, and known nodes
+        are recognised). `repairs_` and a KernelRepairWarning say how much was changed. Hold-outs
+        and folds keep the repaired matrix of all nodes, because it uses no labels.
     condition : "row" ranks columns for each row, "column" ranks rows for each column
     solver : "closed" (complete graphs), "cg", or "auto": closed form where there is one
     tol : "cg" stops when it estimates the energy norm of its error to be below tol times that of
@@ -60,7 +77,13 @@ class ConditionalRanker(KernelArguments, RelationModel):
     ----------
     coef_ : (n_a, n_b[, k]) with h(u, v) = uᵀ coef_ v, for linear kernels with n < p
     dual_coef_ : otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ dual_coef_ k(v, B); if only one
-        domain has n < p features and a linear kernel, that domain still enters through its features
+        domain has n < p features and a linear kernel, that domain still enters through its
+        features. For other pairwise kernels it holds the coefficients of their Kronecker terms:
+        "cartesian", "linear" and "polynomial" have h(u, v) = Σ_ij dual_coef_[i, j] k((u, v), (i,
+        j)).
+    intercept_, row_effects_, column_effects_ : the unpenalised effects, if asked for
+    repairs_ : one entry for each repaired matrix: smallest eigenvalue, relative change in the
+        Frobenius norm, largest asymmetry
     history_ : errors after each iteration of "cg": "objective", "train_loss" and, with early
         stopping, "train_error" and "validation_error" (equation 4); with k relations a list of them
     n_iter_ : number of iterations (the largest of all relations); 0 in closed form
@@ -72,6 +95,10 @@ class ConditionalRanker(KernelArguments, RelationModel):
     _: KW_ONLY
     objective: str = "ranking"
     relation: str = "general"
+    pairwise: str = "kronecker"
+    item_effect: float | tuple[float, float] = 0.0
+    effects: str | None = None
+    repair: str | tuple[str | None, str | None] | None = None
     condition: str = "row"
     solver: str = "auto"
     tol: float = 1e-6
@@ -88,10 +115,12 @@ class ConditionalRanker(KernelArguments, RelationModel):
         problem, self._has_relations = relation_problem(self, X, Y, edges)
         warn_if_not_mirrored(problem.labels, problem.task)
         self._problem, self._two_domains = problem, problem.two_domains
-        self._rows, self._columns = problem.rows, problem.columns
+        self._rows, self._columns = problem.nodes
         solutions = [solver.solve(float(self.alpha)) for solver in problem.solvers]
         self.n_skipped_conditions_ = problem.n_skipped_conditions
-        self._set_coefficients(problem.coefficients([solution.w for solution in solutions]))
+        points = [solution.w for solution in solutions]
+        self._set_coefficients(problem.coefficients(points))
+        self._set_effects(problem.effects(points))
         iterated = [s for solver, s in zip(problem.solvers, solutions) if solver.name == "cg"]
         self.solver_ = "cg" if iterated else "closed"
         self.n_iter_ = max(solution.n_iter for solution in solutions)
@@ -100,11 +129,36 @@ class ConditionalRanker(KernelArguments, RelationModel):
         self._remember_parameters()
         return self
 
+    def _set_effects(self, effects: PairEffects | None) -> None:
+        for name in ("intercept_", "row_effects_", "column_effects_"):
+            self.__dict__.pop(name, None)
+        if effects is None:
+            return
+        single = not self._has_relations
+        self.intercept_ = float(effects.intercept[0]) if single else effects.intercept
+        for name, values in (("row_effects_", effects.rows), ("column_effects_", effects.columns)):
+            if values is not None:
+                setattr(self, name, self._squeezed(values))
+
+    def _effects(self) -> PairEffects | None:
+        if not hasattr(self, "intercept_"):
+            return None
+        sides = [getattr(self, name, None) for name in ("row_effects_", "column_effects_")]
+        intercept = np.atleast_1d(self.intercept_)
+        shape = (-1, len(intercept))
+        rows, columns = (None if side is None else side.reshape(shape) for side in sides)
+        return PairEffects(intercept, rows, columns)
+
+    def _remember_parameters(self) -> None:
+        super()._remember_parameters()
+        self._fitted["kernel"] = clone(self.kernel, safe=False)  # set_params may change a KernelSum
+
     def path(self, alphas) -> np.ndarray:
         """(len(alphas), …) coefficients for every alpha, as `coef_` or `dual_coef_`.
 
-        Closed form: no further decomposition, two products per alpha. "cg": each alpha starts from
-        the solution of the next larger one.
+        Closed form: no further decomposition, two products per alpha. "cg" with node kernels: all
+        alphas share one sequence of products, for about the price of the smallest alpha; otherwise
+        each alpha starts from the solution of the next larger one.
         """
         problem = self._fitted_problem()
         iterates = all(solver.name == "cg" for solver in problem.solvers)
@@ -112,7 +166,8 @@ class ConditionalRanker(KernelArguments, RelationModel):
         size = self.pair_function.coefficients.size
         refuse_too_large(len(alphas), size, "the path", "ask for fewer alphas at a time")
         order = np.argsort(-alphas, kind="stable")
-        path = np.stack(list(problem.path(alphas[order].tolist())))
+        solutions = problem.path(alphas[order].tolist())
+        path = np.stack([problem.coefficients(points) for points in solutions])
         return self._squeezed(path[np.argsort(order)])
 
     def leave_row_out(self) -> np.ndarray:
@@ -136,7 +191,9 @@ class ConditionalRanker(KernelArguments, RelationModel):
         return self._predictions_without("both")
 
     def _predictions_without(self, what: str) -> np.ndarray:
-        holdouts = RelationHoldouts(self._fitted_problem())
+        problem = self._fitted_problem()
+        problem.refuse_holdouts()
+        holdouts = RelationHoldouts(problem)
         alpha = check_positive("alpha", self.alpha, zero=True)
         return self._squeezed(holdouts.without(what, alpha))
 
@@ -151,41 +208,9 @@ class ConditionalRanker(KernelArguments, RelationModel):
     def __sklearn_tags__(self):
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
-        tags.input_tags.pairwise = Kernel(self.kernel).is_precomputed
+        tags.input_tags.pairwise = all(
+            isinstance(side, str) and Kernel(side).is_precomputed
+            for side in pair_of(self.kernel, "kernel")
+        )
         tags.target_tags.required = True
         return tags
-
-
-def relation_problem(
-    ranker: ConditionalRanker, X: Any, Y: Any, edges: Any
-) -> tuple[RelationProblem, bool]:
-    """The problem that `ranker` has to solve, and whether Y has an axis of relations.
-
-    Nothing is solved yet. Sets n_features_in_ and feature_names_in_ of the ranker.
-    """
-    task = RelationTask(ranker.objective, ranker.relation, ranker.condition)
-    _check_parameters(ranker)
-    A, B = check_domains(ranker, X, task)
-    shape = (A.shape[0], B.shape[0])
-    labels, has_relations = check_labels(Y, edges, shape)
-    kernel = Kernel.of(ranker)
-    rows = Nodes.build(A, kernel, "the nodes" if B is A else "the row nodes")
-    columns = rows if B is A else Nodes.build(B, kernel, "the column nodes")
-    early_stopping = check_early_stopping(ranker.early_stopping, shape, len(labels))
-    solver = "cg" if ranker.alpha == 0 or early_stopping is not None else ranker.solver
-    limits = Limits(float(ranker.tol), int(ranker.max_iter), ranker.verbose)
-    options = solver, limits, early_stopping, ranker.random_state
-    return RelationProblem(rows, columns, labels, task, *options), has_relations
-
-
-def _check_parameters(ranker: ConditionalRanker) -> None:
-    check_positive("alpha", ranker.alpha, zero=True)
-    check_choice("solver", ranker.solver, ("auto", "closed", "cg"))
-    check_positive("tol", ranker.tol, zero=True)
-    Kernel.of(ranker)
-    if not isinstance(ranker.max_iter, numbers.Integral) or ranker.max_iter < 1:
-        raise ValueError(f"max_iter must be a positive integer; got {ranker.max_iter!r}.")
-    if ranker.solver == "closed" and ranker.alpha == 0:
-        raise ValueError('alpha = 0 needs solver="cg" (or "auto"); "closed" needs alpha > 0.')
-    if ranker.solver == "closed" and ranker.early_stopping is not None:
-        raise ValueError('early_stopping needs solver="cg" (or "auto"): "closed" never iterates.')

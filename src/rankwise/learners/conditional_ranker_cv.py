@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from sklearn.base import BaseEstimator, clone
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.model_selection import ParameterGrid
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import UndefinedMetric
@@ -15,7 +18,8 @@ from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.conditional_ranker import ConditionalRanker, relation_problem
 from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
-from rankwise.model_selection.choosing import search_grid
+from rankwise.model_selection.choosing import ScoredGrid, search_grid
+from rankwise.model_selection.folds import Fold
 from rankwise.model_selection.relational_splits import (
     ColumnSplit,
     EdgeSplit,
@@ -36,17 +40,20 @@ SETTINGS = {
 }
 """For what is new at test time: folds of any graph, and the hold-outs of a complete graph."""
 
+REFIT = 10
+"""The refit may take so many times max_iter iterations."""
 Measure = Scorer | OwnMeasure
 ScoresOf = Callable[[np.ndarray], np.ndarray]
 """Scores (units, a) of held-out edges for a grid of alphas, largest first."""
 
 
 class ConditionalRankerCV(BaseEstimator):
-    """ConditionalRanker with the alpha that ranks held-out edges best.
+    """ConditionalRanker with the alpha, and other parameters, that rank held-out edges best.
 
     Each fold is solved once for all alphas: in closed form if its training edges are a complete
     graph of some nodes (as they are when rows, columns or both of a complete graph are held out),
-    else by conjugate gradients with warm starts. Of equal scores, the largest alpha wins.
+    else by conjugate gradients whose products all alphas share. Of equal scores, the largest alpha
+    wins. Kernels of interaction profiles are made from the training edges of each fold.
 
     Parameters
     ----------
@@ -54,6 +61,10 @@ class ConditionalRankerCV(BaseEstimator):
     alphas : candidates; None means 2.0**arange(-15, 16), extended by further powers of 2 (up to
         2^±60) while the best alpha lies at an end. If the best alpha of a given grid lies at its
         end, a GridWarning says so.
+    grid : None, or a dict of lists as for sklearn.model_selection.ParameterGrid: further parameters
+        of the ranker to choose, every combination with every alpha on the same folds. For example
+        {"kernel": KernelSum(...).weightings(4), "item_effect": [0.0, 0.1]}. Of equal scores the
+        first combination wins.
     setting : what is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if
         rows are conditions) or "both" (setting 4)
     cv : number of folds, a splitter with `split(edges)`, "leave-one-out" (complete graphs: the
@@ -72,7 +83,10 @@ class ConditionalRankerCV(BaseEstimator):
     cv_results_ : {"alpha", "score", "score_se"}; the standard error is taken over folds, or over
         conditions with leave-one-out
     n_units_ : how many folds, or conditions with leave-one-out, the scores are averaged over
-    best_estimator_ : the ranker refitted on all edges with alpha_
+    best_params_ : the chosen combination of `grid`, {} without one
+    grid_results_ : one dict for each combination: "params", its best "alpha" and "score"
+    best_estimator_ : the ranker refitted on all edges with alpha_; its conjugate gradients may take
+        ten times the ranker's max_iter, so that the chosen model is the minimiser
     """
 
     def __init__(
@@ -80,6 +94,7 @@ class ConditionalRankerCV(BaseEstimator):
         ranker=None,
         *,
         alphas=None,
+        grid=None,
         setting="both",
         cv="auto",
         random_state=None,
@@ -87,6 +102,7 @@ class ConditionalRankerCV(BaseEstimator):
     ):
         self.ranker = ranker
         self.alphas = alphas
+        self.grid = grid
         self.setting = setting
         self.cv = cv
         self.random_state = random_state
@@ -98,26 +114,71 @@ class ConditionalRankerCV(BaseEstimator):
         alphas = None if self.alphas is None else np.sort(check_alphas(self.alphas))
         ranker = ConditionalRanker() if self.ranker is None else clone(self.ranker)
         ranker.set_params(alpha=1.0)
-        problem, _ = relation_problem(ranker, X, Y, edges)
-        leaves_one_out = self._leaves_one_out(problem)
-        measures = [read_scoring(self.scoring).bound(one.as_edges().y) for one in problem.labels]
-        way = self._leave_one_out_scores if leaves_one_out else self._fold_scores
-        scores_of = way(problem, measures)
-
-        def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-            descending = alphas[::-1]  # conjugate gradients start from the next larger alpha
-            scores, influence = mean_over_units(scores_of(descending))
-            self.n_units_ = influence.shape[0]
-            return scores[::-1, None], influence.T[::-1, :, None]
-
-        grid = search_grid(score, alphas, ceiling=measures[0].range[1])
+        drawn: list[list[Fold]] = []
+        searched = []
+        for parameters in self._combinations():
+            candidate = clone(ranker).set_params(**parameters)
+            problem, _ = relation_problem(candidate, X, Y, edges)
+            drawn = drawn or self._drawn_folds(problem)
+            searched.append((self._search(problem, alphas, drawn), parameters))
+        bests = [float(grid.scores[grid.best[0], 0]) for grid, _ in searched]
+        grid, self.best_params_ = searched[int(np.argmax(bests))]
+        self.grid_results_ = [
+            {
+                "params": parameters,
+                "alpha": float(one.alphas[one.best[0]]),
+                "score": float(one.scores[one.best[0], 0]),
+            }
+            for one, parameters in searched
+        ]
         best = grid.best[0]
         self.alphas_, scores = grid.alphas[::-1], grid.scores[::-1, 0]
         errors = grid.errors[::-1, 0]
         self.cv_results_ = {"alpha": self.alphas_, "score": scores, "score_se": errors}
         self.alpha_, self.best_score_ = float(grid.alphas[best]), float(grid.scores[best, 0])
-        self.best_estimator_ = ranker.set_params(alpha=self.alpha_).fit(X, Y, edges=edges)
+        ranker.set_params(**self.best_params_, alpha=self.alpha_)
+        ranker.set_params(max_iter=REFIT * int(ranker.max_iter))
+        self.best_estimator_ = ranker.fit(X, Y, edges=edges)
         return self
+
+    def _combinations(self) -> list[dict[str, Any]]:
+        grid = {} if self.grid is None else dict(self.grid)
+        for name in ("alpha", "condition"):
+            if name in grid:
+                reason = "is searched by itself" if name == "alpha" else "changes the score"
+                raise ValueError(f"grid must not hold {name!r}, which {reason}.")
+        return list(ParameterGrid(grid))
+
+    def _search(
+        self, problem: RelationProblem, alphas: np.ndarray | None, drawn: list[list[Fold]]
+    ) -> ScoredGrid:
+        """The scores of a grid of alphas for one combination of parameters."""
+        measures = [read_scoring(self.scoring).bound(one.as_edges().y) for one in problem.labels]
+        if drawn:
+            scores_of = self._fold_scores(problem, measures, drawn)
+        else:
+            scores_of = self._leave_one_out_scores(problem, measures)
+
+        def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            descending = alphas[::-1]  # conjugate gradients start from the next larger alpha
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore", ConvergenceWarning)  # the refit tells
+                scores, influence = mean_over_units(scores_of(descending))
+            self.n_units_ = influence.shape[0]
+            return scores[::-1, None], influence.T[::-1, :, None]
+
+        return search_grid(score, alphas, ceiling=measures[0].range[1])
+
+    def _drawn_folds(self, problem: RelationProblem) -> list[list[Fold]]:
+        """(train, test) of each fold of each relation; [] if single units are left out."""
+        if self._leaves_one_out(problem):
+            return []
+        splitter = self._splitter(problem)
+        drawn = []
+        for labels in (labels.as_edges() for labels in problem.labels):
+            edges = np.column_stack([labels.rows, labels.columns])
+            drawn.append(list(splitter.split(edges)))
+        return drawn
 
     def _leaves_one_out(self, problem: RelationProblem) -> bool:
         if isinstance(self.cv, str):
@@ -126,12 +187,15 @@ class ConditionalRankerCV(BaseEstimator):
         if self.cv == "leave-one-out":
             if not complete:
                 raise ValueError('cv="leave-one-out" needs a complete graph; use folds: cv=5.')
+            problem.refuse_holdouts()
             return True
         whole_conditions = self.setting == problem.task.condition + "s"
-        return self.cv == "auto" and complete and problem.two_domains and whole_conditions
+        closed = complete and problem.two_domains and problem.has_holdouts and not self.grid
+        return self.cv == "auto" and closed and whole_conditions
 
     def _leave_one_out_scores(self, problem: RelationProblem, measures: list[Measure]) -> ScoresOf:
         """(relations × conditions, alphas): the decompositions are shared by all alphas."""
+        problem.refuse_holdouts()
         holdouts, turned = RelationHoldouts(problem), problem.task.turned
         _, what = SETTINGS[self.setting]
 
@@ -150,13 +214,13 @@ class ConditionalRankerCV(BaseEstimator):
 
         return scores
 
-    def _fold_scores(self, problem: RelationProblem, measures: list[Measure]) -> ScoresOf:
+    def _fold_scores(
+        self, problem: RelationProblem, measures: list[Measure], drawn: list[list[Fold]]
+    ) -> ScoresOf:
         """(relations × folds, alphas): each fold keeps its decomposition."""
-        splitter = self._splitter(problem)
         folds = []
         for relation, labels in enumerate(labels.as_edges() for labels in problem.labels):
-            edges = np.column_stack([labels.rows, labels.columns])
-            for train, test in splitter.split(edges):
+            for train, test in drawn[relation]:
                 fold = problem.with_labels(relation, labels.take(train))
                 folds.append((fold, labels.take(test), measures[relation]))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from copy import copy
 from numbers import Integral
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.feature_selection import SelectorMixin
@@ -17,7 +17,7 @@ from rankwise.holdout.greedy_selection import SelectionProblem
 from rankwise.learners.ranker import LINEAR, Ranker
 from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.losses.pair_losses import PairCost
-from rankwise.model_selection.folds import DEFAULT_FOLDS, Folds, Splits
+from rankwise.model_selection.folds import DEFAULT_FOLDS, Folds, Splits, group_labels
 from rankwise.spaces.space import Representation
 from rankwise.supervision.censored import read_censored
 from rankwise.validation import check_items, check_positive, check_scores, refuse_extreme_weights
@@ -80,6 +80,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
     (40, 2)
     """
 
+    __metadata_request__fit: ClassVar = {"qid": True, "groups": False}
     kernel = "linear"
     selected_: np.ndarray
     criterion_: np.ndarray
@@ -103,11 +104,15 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         self.query_weight = query_weight
         self.cv = cv
 
-    def fit(self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None) -> GreedyRankRLS:
+    def fit(
+        self, X: Any, y: Any, *, qid: Any = None, sample_weight: Any = None, groups: Any = None
+    ) -> GreedyRankRLS:
         """Select features and learn from scores y (m,), within queries if qid is given.
 
         y may also be a rankwise.Censored, whose comparable pairs count. A pair weighs v_i v_j with
-        sample_weight v, in training and in the criterion.
+        sample_weight v, in training and in the criterion. Items of one group (a patient, a
+        document) are always held out together; without queries cv="auto" is then 10 folds of
+        groups, and "leave-pair-out" is refused.
         """
         wanted = self.n_features_to_select
         if not isinstance(wanted, Integral) or isinstance(wanted, bool) or wanted < 1:
@@ -131,7 +136,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
                 stacklevel=3,
             )
         problem = SelectionProblem(X, supervision, loss, alpha, [])
-        folds = self._folds(problem, min(wanted, n))
+        folds = self._folds(problem, min(wanted, n), groups)
         problem.holdouts = None if folds.is_leave_pair_out else folds.splits
         self.cv_ = str(folds)
         found = problem.select(min(int(wanted), n))
@@ -147,16 +152,27 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         self.coef_[features] = coefficients[-1]
         self._remember_parameters()
 
-    def _folds(self, problem: SelectionProblem, k: int) -> Folds:
+    def _folds(self, problem: SelectionProblem, k: int, groups: Any) -> Folds:
         queries, cv = problem.supervision.queries, self.cv
+        labels = problem.supervision.for_splitters()
         if isinstance(cv, str) and cv == "leave-one-out":
             raise ValueError(
                 "cv='leave-one-out' never holds out both items of a pair: give "
                 "'leave-pair-out' or a number of folds."
             )
+        if groups is not None:
+            if isinstance(cv, str) and cv == "leave-pair-out":
+                raise ValueError(
+                    "cv='leave-pair-out' with groups is not offered: give a number of folds, which "
+                    "keep groups whole."
+                )
+            if isinstance(cv, str) and cv == "auto" and len(queries) == 1:
+                together = group_labels(groups, queries.n_items)
+                cv = min(DEFAULT_FOLDS, 0 if together is None else len(together))
+            return Folds(cv, queries, labels, groups)
         if isinstance(cv, str) and cv == "auto" and len(queries) == 1:
             cv = "leave-pair-out" if self._pairs_are_affordable(problem, k) else DEFAULT_FOLDS
-        return Folds(cv, queries, problem.supervision.for_splitters())
+        return Folds(cv, queries, labels)
 
     def _pairs_are_affordable(self, problem: SelectionProblem, k: int) -> bool:
         m, n = problem.X.shape

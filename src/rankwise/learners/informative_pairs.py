@@ -17,28 +17,32 @@ import numpy as np
 SMALLEST = 1e-300
 
 
-def differences_that_matter(f: np.ndarray, top: int | None) -> np.ndarray:
-    """M: of all pairs of items, or of those between the `top` best items and all others."""
-    n = len(f)
-    matters = np.ones((n, n), dtype=bool)
-    if top is not None:
-        best = np.zeros(n, dtype=bool)
-        best[np.argsort(-f, kind="stable")[:top]] = True
-        matters = best[:, None] | best
-    graph = np.where(matters & ~np.eye(n, dtype=bool), 1.0, 0.0)
-    return np.diag(graph.sum(axis=1)) - graph
+def times_differences(C: np.ndarray, f: np.ndarray, top: int | None) -> np.ndarray:
+    """M C, M being the Laplacian of all pairs of items, or of those between the `top` best items
+    and all others, without forming M: O(n_items) for each column."""
+    n, whole = len(f), C.sum(axis=0)
+    if top is None:
+        return n * C - whole
+    best = np.zeros((n, 1), dtype=bool)
+    best[np.argsort(-f, kind="stable")[:top]] = True
+    number = int(best.sum())
+    return np.where(best, n * C - whole, number * C - (best * C).sum(axis=0))
 
 
 def most_informative(
-    f: np.ndarray, covariance: np.ndarray, matters: np.ndarray, candidates: np.ndarray, n: int
+    f: np.ndarray, covariance: np.ndarray, top: int | None, candidates: np.ndarray, n: int
 ) -> np.ndarray:
     """Positions of n candidates (c, 2), each the best after those before it.
 
-    None is chosen twice while others are left. O(n_items³ + n (n_items² + c)).
+    None is chosen twice while others are left. O(n_items k² + n (k² + c)) for candidates about k
+    of the items: Σ and Q are needed for these alone.
     """
-    S, Q = covariance.copy(), covariance @ matters @ covariance
+    items, ends = np.unique(candidates, return_inverse=True)
+    candidates = ends.reshape(-1, 2)
+    columns = covariance[:, items]
+    S, Q = columns[items], columns.T @ times_differences(columns, f, top)
     i, j = candidates.T
-    d = f[i] - f[j]
+    d = f[items][i] - f[items][j]
     chosen: list[int] = []
     asked = np.zeros(len(candidates), dtype=bool)
     for _ in range(n):

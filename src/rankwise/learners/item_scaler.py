@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
@@ -131,25 +132,43 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
 
 
 def _mean_and_deviation(X) -> tuple[np.ndarray, np.ndarray]:
-    """Of every feature, nan left out; a deviation of 1 where the feature is constant."""
-    if sparse.issparse(X):
-        mean = np.asarray(X.mean(axis=0)).ravel()
-        square = np.asarray(X.multiply(X).mean(axis=0)).ravel()
-        deviation, size = np.sqrt(np.maximum(square - mean**2, 0.0)), np.sqrt(square)
+    """Of every feature, nan left out; a deviation of 1 where the feature is constant.
+
+    Sums are in units of the largest values, powers of 2, so that no square over- or underflows.
+    """
+    values = X.data if sparse.issparse(X) else X
+    present = ~np.isnan(values)
+    values = np.where(present, values, 0.0)
+    columns = X.indices if sparse.issparse(X) else None
+    sums = partial(_column_sums, columns, X.shape[1])
+    if columns is None:
+        size = np.abs(values).max(axis=0, initial=0.0)
     else:
-        present = ~np.isnan(X)
-        count = np.maximum(present.sum(axis=0), 1)
-        mean = np.where(present, X, 0.0).sum(axis=0) / count
-        centred = np.where(present, X - mean, 0.0)
-        deviation = np.sqrt((centred**2).sum(axis=0) / count)
-        size = np.abs(np.where(present, X, 0.0)).max(axis=0, initial=0.0)
-    constant = deviation <= 1e-7 * size if sparse.issparse(X) else deviation <= 1e-14 * size
-    return mean, np.where(constant | (deviation == 0), 1.0, deviation)
+        size = np.zeros(X.shape[1])
+        np.maximum.at(size, columns, np.abs(values))
+    unit = np.exp2(np.floor(np.log2(np.where(size > 0, size, 1.0))))
+    count = np.maximum(X.shape[0] - sums(~present), 1.0)
+    values = values / (unit if columns is None else unit[columns])
+    mean = sums(values) / count
+    centred = np.where(present, values - (mean if columns is None else mean[columns]), 0.0)
+    zeros = count - sums(present)
+    deviation = np.sqrt((sums(centred**2) + zeros * mean**2) / count)
+    constant = deviation <= 1e-14 * size / unit
+    return mean * unit, np.where(constant, 1.0, deviation * unit)
+
+
+def _column_sums(columns: np.ndarray | None, n: int, values: np.ndarray) -> np.ndarray:
+    """(n,) sums of the values of each feature; `columns` says where those of sparse items are."""
+    if columns is None:
+        return values.sum(axis=0)
+    return np.bincount(columns, values, minlength=n)
 
 
 def _scaled(X, mean, deviation):
     if sparse.issparse(X):
-        return sparse.csr_matrix(X.multiply(1.0 / deviation))
+        scaled = sparse.csr_matrix(X, copy=True)
+        scaled.data = scaled.data / deviation[scaled.indices]
+        return scaled
     return (X if mean is None else X - mean) / deviation
 
 

@@ -16,7 +16,7 @@ from rankwise.losses.risk import Risk
 from rankwise.metrics import pair_cost
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
-from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution
+from rankwise.solvers.solver import CONVERGED, MAX_ITER, STALLED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_positive
@@ -108,7 +108,7 @@ class MagnitudeRanker(MagnitudeSupervision):
     def _in_units_of_C(self, solution: Solution) -> Solution:
         """The objective of the class in place of the solver's, which is divided by C."""
         assert solution.objective is not None
-        if solution.status == MAX_ITER and solution.gap <= ROUNDING * solution.objective:
+        if solution.status in (MAX_ITER, STALLED) and solution.gap <= ROUNDING * solution.objective:
             solution.status = CONVERGED
         solution.objective *= self.C
         solution.gap *= self.C

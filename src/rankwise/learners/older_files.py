@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.nodes import KernelPart
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.supervision import ComparedItems, ScoredItems
 
@@ -37,3 +38,8 @@ def kernel_map(state: dict[str, Any]) -> dict[str, Any]:
     for name in ("X_basis", "K_MR", "scale", "basis_to_features"):
         setattr(map, name, parts.get(name))
     return {**own, "_map": map}
+
+
+def kernel_parts(kernel: str, parameters: dict[str, Any]) -> list[KernelPart]:
+    """The kernels of nodes: older files hold the name and the parameters of one."""
+    return [KernelPart(Kernel(kernel, **parameters))]

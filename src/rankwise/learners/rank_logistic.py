@@ -96,7 +96,6 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
         self, X: Matrix | None, space: StrengthSpace, risk: LogisticRisk, solution: Solution
     ) -> None:
         """The fitted attributes."""
-        warn_unless_converged(solution, self, stacklevel=5)
         f = np.asarray(space.features @ solution.w)
         own = space.own(solution.w)
         if space.space is None:
@@ -269,6 +268,7 @@ class RankLogistic(LogisticRanker):
         risk = self._risk(supervision)
         space = self._strength_space(X, supervision.n_items)
         (solution,) = logistic_path(space.features, risk, [alpha], **self._limits)
+        warn_unless_converged(solution, self)
         self._has_queries = qid is not None
         self._set_fit(X, space, risk, solution)
         self._keep_for_uncertainty(X, given, risk, (supervision.preferences, groups))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import ClassVar
 
 import numpy as np
 
-from rankwise.holdout.risk_holdouts import RiskHoldouts
+from rankwise.holdout.risk_holdouts import RiskHoldouts, SolvePath
 from rankwise.learners.rank_logistic import LogisticRanker
-from rankwise.learners.ranker import warn_unless_converged
+from rankwise.learners.ranker import ConvergenceTally
 from rankwise.losses.risk import Risk
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Splits
@@ -91,27 +92,34 @@ class RankLogisticCV(LogisticRanker):
             self.cv, judged, groups=groups, closed_form=False, random_state=self.random_state
         )
         self.cv_ = str(folds)
-        grid = self._search(space, judged, folds)
+        tally = ConvergenceTally()
+        solve_path = partial(self._solve_path, tally)
+        grid = self._search(space, judged, folds, solve_path)
         self.n_units_ = folds.independent(grid.influence)
         self._set_results(grid)
         path = np.append(grid.alphas[grid.alphas > self.alpha_], self.alpha_)
-        solution = self._solve_path(space.features, risk, path)[-1]
+        solution = solve_path(space.features, risk, path)[-1]
+        tally.warn(self)
         self._has_queries = qid is not None
         self._set_fit(X, space, risk, solution)
         self._keep_for_uncertainty(X, given, risk, (supervision.preferences, groups))
         return self
 
     def _search(
-        self, space: StrengthSpace, supervision: ComparedItems, folds: PreferenceFolds
+        self,
+        space: StrengthSpace,
+        supervision: ComparedItems,
+        folds: PreferenceFolds,
+        solve_path: SolvePath,
     ) -> ScoredGrid:
         if self.scoring == LOG_LOSS:
             models_ties = self.ties == "davidson"
             probabilities = HeldOutProbabilities(
-                space, supervision, self._risk, self._solve_path, models_ties
+                space, supervision, self._risk, solve_path, models_ties
             )
             score = lambda alphas: probabilities.score(folds, alphas)  # noqa: E731
             return search_grid(score, self.alphas, POWERS_OF_FOUR, ceiling=0.0)
-        held_out = RiskHoldouts(space, supervision, self._risks, self._solve_path)
+        held_out = RiskHoldouts(space, supervision, self._risks, solve_path)
         score = lambda alphas: score_preferences(held_out, folds, alphas)  # noqa: E731
         return search_grid(score, self.alphas, POWERS_OF_FOUR, ceiling=1.0)
 
@@ -119,10 +127,12 @@ class RankLogisticCV(LogisticRanker):
         assert isinstance(supervision, ComparedItems)
         return [self._risk(supervision)]
 
-    def _solve_path(self, phi: Matrix, risk: Risk, alphas: np.ndarray) -> list[Solution]:
+    def _solve_path(
+        self, tally: ConvergenceTally, phi: Matrix, risk: Risk, alphas: np.ndarray
+    ) -> list[Solution]:
         solutions = logistic_path(phi, risk, alphas.tolist(), **self._limits)  # type: ignore[arg-type]
         for solution in solutions:
-            warn_unless_converged(solution, self)
+            tally.add(solution)
         return solutions
 
     def _set_results(self, grid: ScoredGrid) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
+from functools import partial
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,8 @@ from numpy.typing import ArrayLike
 
 from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.learners.rank_svm import HingeRanker
-from rankwise.learners.ranker import warn_unless_converged
+from rankwise.learners.ranker import ConvergenceTally
+from rankwise.losses.risk import Risk
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits, group_labels, kept_together
 from rankwise.model_selection.preference_folds import (
@@ -20,6 +22,7 @@ from rankwise.model_selection.preference_folds import (
     score_preferences,
 )
 from rankwise.model_selection.scoring import highest_score, score_folds
+from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.solver import INTERRUPTED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.queries import Queries
@@ -93,7 +96,9 @@ class RankSVMCV(HingeRanker):
         folds = self._folds(supervision, groups)
         self.cv_ = str(folds)
         space = self._feature_space(X)
-        held_out = RiskHoldouts(space, supervision, self._risks, self._solve_path)
+        tally = ConvergenceTally()
+        solve_path = partial(self._solve_path, tally)
+        held_out = RiskHoldouts(space, supervision, self._risks, solve_path)
 
         def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
             if isinstance(folds, PreferenceFolds):
@@ -107,7 +112,8 @@ class RankSVMCV(HingeRanker):
         self._set_results(grid)
         alphas = grid.alphas
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
-        solutions = [self._solve_path(space.features, risk, path)[-1] for risk in risks]
+        solutions = [solve_path(space.features, risk, path)[-1] for risk in risks]
+        tally.warn(self)
         self._set_solutions(space, solutions, single)
         return self
 
@@ -141,7 +147,9 @@ class RankSVMCV(HingeRanker):
         errors = grid.errors[:, 0]
         self.cv_results_ = {"alpha": grid.alphas, "score": scores, "score_se": errors}
 
-    def _solve_path(self, phi, risk, alphas: np.ndarray) -> list[Solution]:
+    def _solve_path(
+        self, tally: ConvergenceTally, phi: Matrix, risk: Risk, alphas: np.ndarray
+    ) -> list[Solution]:
         """Solutions in the order of alphas, solved from the largest alpha down."""
         solver, start = self._solver_class()(phi, risk), None
         limits: dict[str, Any] = {
@@ -154,7 +162,7 @@ class RankSVMCV(HingeRanker):
             solution = solver.solve(alpha, start=start, **limits)
             if solution.status == INTERRUPTED:
                 raise KeyboardInterrupt("alpha was not chosen yet")
-            warn_unless_converged(solution, self)
+            tally.add(solution)
             solutions[alpha], start = solution, solution.w
         return [solutions[alpha] for alpha in alphas.tolist()]
 

@@ -17,7 +17,7 @@ from rankwise import metrics
 from rankwise.learners.fit_calls import answering
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
-from rankwise.solvers.solver import CONVERGED, INTERRUPTED, Solution
+from rankwise.solvers.solver import CONVERGED, INTERRUPTED, MAX_ITER, STALLED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
 from rankwise.spaces.space import Representation, Space
@@ -27,6 +27,13 @@ from rankwise.supervision.supervision import ScoredItems, Supervision
 from rankwise.validation import check_items, check_scores, check_weights
 
 LINEAR = Kernel("linear")
+STANDARDISE = "standardise the features of X, for example with sklearn.preprocessing.StandardScaler"
+ADVICE = {
+    MAX_ITER: f"increase max_iter or tol, or {STANDARDISE}",
+    INTERRUPTED: "fit again to the end",
+    STALLED: f"more iterations would not help, so raise tol, or {STANDARDISE}",
+}
+"""What helps a fit that did not converge."""
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -204,18 +211,36 @@ def warn_unless_converged(solution: Solution, model, stacklevel: int = 4) -> Non
         return
     interrupted = solution.status == INTERRUPTED
     reason = "was interrupted" if interrupted else "did not converge"
-    advice = (
-        ""
-        if interrupted
-        else (
-            ": increase max_iter or tol, or standardise the features of X, for example with "
-            "sklearn.preprocessing.StandardScaler"
-        )
-    )
     warnings.warn(
         f"{type(model).__name__} {reason} after {solution.n_iter} iterations, with objective "
         f"{solution.objective:.6g} within {solution.gap:.3g} of the minimum (tol={model.tol:g}); "
-        f"the best model so far is kept{advice}.",
+        f"the best model so far is kept{'' if interrupted else ': ' + ADVICE[solution.status]}.",
         ConvergenceWarning,
         stacklevel=stacklevel,
     )
+
+
+class ConvergenceTally:
+    """Counts the fits of a search that did not converge, so that one warning speaks for all."""
+
+    def __init__(self) -> None:
+        self._fits, self._gaps = 0, dict[str, list[float]]()
+
+    def add(self, solution: Solution) -> None:
+        self._fits += 1
+        if solution.status != CONVERGED:
+            self._gaps.setdefault(solution.status, []).append(solution.gap)
+
+    def warn(self, model: Any, stacklevel: int = 4) -> None:
+        """A ConvergenceWarning if some fit did not converge; the commonest reason is advised on."""
+        if not self._gaps:
+            return
+        gaps = [gap for found in self._gaps.values() for gap in found]
+        commonest = max(self._gaps, key=lambda status: len(self._gaps[status]))
+        warnings.warn(
+            f"{len(gaps)} of the {self._fits} fits of {type(model).__name__} did not converge; "
+            f"the worst is within {max(gaps):.3g} of its minimum (tol={model.tol:g}): "
+            f"{ADVICE[commonest]}.",
+            ConvergenceWarning,
+            stacklevel=stacklevel,
+        )

@@ -10,20 +10,26 @@ import numbers
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.metrics import conditional_error
 from rankwise.numerics.frame_columns import column_names, require_columns
+from rankwise.spaces.node_catalogue import Catalogue
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.pair_function import PairFunction
+from rankwise.spaces.pair_function import PairEffects, PairFunction
+from rankwise.spaces.pairwise_kernels import KRONECKER, PAIRWISE
 from rankwise.supervision.relation import RelationTask, check_edges
 from rankwise.validation import check_items, naming_text, refuse_non_finite, refuse_unreal
 
 
 class RelationModel(FitMemory, BaseEstimator):
-    """h(u, v) = row(u)ᵀ C column(v) for pairs of nodes, with conditions that rank objects."""
+    """h(u, v) for pairs of nodes, with conditions that rank objects.
+
+    The kernel of pairs is the argument `pairwise` of a learner, else the Kronecker kernel.
+    """
 
     _rows: Nodes
     _columns: Nodes
@@ -44,8 +50,13 @@ class RelationModel(FitMemory, BaseEstimator):
     def pair_function(self) -> PairFunction:
         """The learnt function h: the spaces of row nodes and column nodes, and coefficients."""
         check_is_fitted(self)
-        coefficients = self.coef_ if hasattr(self, "coef_") else self.dual_coef_
-        return PairFunction(self._rows, self._columns, np.atleast_3d(coefficients))
+        coefficients = np.atleast_3d(self.coef_ if hasattr(self, "coef_") else self.dual_coef_)
+        kernel = PAIRWISE[getattr(self.fitted_parameters, "pairwise", KRONECKER.name)]
+        return PairFunction(self._rows, self._columns, coefficients, kernel, self._effects())
+
+    def _effects(self) -> PairEffects | None:
+        """Unpenalised effects, where a learner has them."""
+        return None
 
     def predict(self, U, V=None) -> np.ndarray:
         """(len(U), len(V)[, k]) scores h(u, v); V=None means U. Kernels are evaluated in blocks."""
@@ -61,23 +72,43 @@ class RelationModel(FitMemory, BaseEstimator):
     def rank(self, u, V, k=None) -> tuple[np.ndarray, np.ndarray]:
         """Indices of the k best of V given the node u, best first, and their scores.
 
-        u is a row node, or a column node with condition="column". Candidates are scored in blocks
-        and only the k best are sorted, O(len(V)) besides the kernel; k=None ranks all of them.
-        Equal scores keep the order of V. With several relations both results have a last axis of
-        relations.
+        u is a row node, or a column node with condition="column". With several nodes u both results
+        have one row for each of them. V holds the candidates, or is their `catalogue`. The model is
+        folded into one vector for each u first; candidates are then scored in blocks and only the k
+        best are sorted, O(len(V)) besides the kernel; k=None ranks all of them. Equal scores keep
+        the order of V. With several relations both results have a last axis of relations.
         """
         check_is_fitted(self)
-        u = np.atleast_2d(u) if isinstance(u, list | np.ndarray) else u
-        task = RelationTask(condition=self.fitted_parameters.condition)
-        u, V = map(self._check_side, (u, V), task.conditions_first("row", "column"))
-        if u.shape[0] != 1:
-            raise ValueError(f"u must be one node, got {u.shape[0]}.")
-        n_best = V.shape[0] if k is None else k
-        if not isinstance(n_best, numbers.Integral) or n_best < 1:
+        if k is not None and (not isinstance(k, numbers.Integral) or k < 1):
             raise ValueError(f"k must be a positive integer or None; got {k!r}.")
-        function, _ = task.conditions_first(self.pair_function, self.pair_function.transposed())
-        index, scores = function.best(u, V, int(n_best))
-        return self._squeezed(index), self._squeezed(scores)
+        task = RelationTask(condition=self.fitted_parameters.condition)
+        given, ranked = task.conditions_first("row", "column")
+        u = self._check_side(one_or_more(u), given)
+        if isinstance(V, Catalogue):
+            index, scores = V.best(u, V.n if k is None else int(k))
+        else:
+            V = self._check_side(V, ranked)
+            n_best = V.shape[0] if k is None else int(k)
+            index, scores = self._conditional_function().best(u, V, n_best)
+        index, scores = self._squeezed(index), self._squeezed(scores)
+        return (index[0], scores[0]) if u.shape[0] == 1 else (index, scores)
+
+    def catalogue(self, V) -> Catalogue:
+        """The candidates V prepared for many calls of `rank(u, catalogue, k)`.
+
+        Their kernel values are multiplied with the coefficients once, O(len(V) d_a d_b). Then a new
+        node u costs its own kernel values and one product of length d_a per candidate, however
+        expensive the kernel of the candidates is. Memory: len(V) · d_a numbers.
+        """
+        check_is_fitted(self)
+        task = RelationTask(condition=self.fitted_parameters.condition)
+        _, ranked = task.conditions_first("row", "column")
+        return Catalogue(self._conditional_function(), self._check_side(V, ranked))
+
+    def _conditional_function(self) -> PairFunction:
+        """The learnt function with conditions as rows."""
+        task = RelationTask(condition=self.fitted_parameters.condition)
+        return task.conditions_first(self.pair_function, self.pair_function.transposed())[0]
 
     def score(self, U, V, Y) -> float:
         """1 − conditional ranking error (equation 4) of the scores of U × V; V=None means U."""
@@ -90,6 +121,8 @@ class RelationModel(FitMemory, BaseEstimator):
         return 1 - float(np.mean(errors))
 
     def _check_side(self, U: Any, side: str) -> Any:
+        nodes = self._rows if side == "row" else self._columns
+        U = side_by_side(U, len(nodes.parts), f"{side} nodes")
         if not self._two_domains:
             return check_items(self, U, reset=False)
         number = ("row", "column").index(side)
@@ -145,3 +178,42 @@ def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:
             f"{name} has {X.shape[1]} features, the model was fitted with {n_features}."
         )
     return X
+
+
+def one_or_more(u: Any) -> Any:
+    """Nodes as rows of a matrix; a vector is one node."""
+    is_vector = isinstance(u, np.ndarray) and u.ndim == 1
+    is_list = isinstance(u, list) and not any(hasattr(one, "__len__") for one in u)
+    return np.atleast_2d(u) if is_vector or is_list else u
+
+
+def side_by_side(U: Any, n_parts: int, name: str) -> Any:
+    """A list with one matrix for each kernel of a sum, as one matrix; anything else as it is."""
+    matrices = several_matrices(U, n_parts)
+    return U if matrices is None else joined(matrices, name)[0]
+
+
+def several_matrices(side: Any, n_parts: int) -> list[Any] | None:
+    if isinstance(side, np.ndarray) and side.ndim == 3:
+        side = list(side)
+    if not isinstance(side, list) or n_parts < 2 or not side:
+        return None
+    if not all(hasattr(one, "shape") and len(one.shape) == 2 for one in side):
+        return None
+    if len(side) != n_parts:
+        raise ValueError(
+            f"a KernelSum of {n_parts} kernels of nodes takes as many matrices (interaction "
+            f"profiles take none); got {len(side)}."
+        )
+    return side
+
+
+def joined(matrices: list[Any], name: str) -> tuple[Any, list[int]]:
+    checked = [check_nodes(one, f"{name}[{i}]") for i, one in enumerate(matrices)]
+    if len({one.shape[0] for one in checked}) > 1:
+        rows = ", ".join(str(one.shape[0]) for one in checked)
+        raise ValueError(f"{name}: the matrices of a side must have as many rows; got {rows}.")
+    widths = [one.shape[1] for one in checked]
+    if any(sparse.issparse(one) for one in checked):
+        return sparse.hstack([sparse.csr_array(one) for one in checked], format="csr"), widths
+    return np.hstack(checked), widths

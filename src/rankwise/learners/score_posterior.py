@@ -61,6 +61,7 @@ class ScorePosterior:
         self._scaled = Scaled.of(space.features, risk)
         self._alpha = self._scaled.alpha(alpha)
         self._judged = judged
+        self._known: dict[bool, np.ndarray] = {}
         self._factor = HessianFactor(self._scaled.phi, risk.at(strengths), self._alpha)
 
     @property
@@ -106,13 +107,21 @@ class ScorePosterior:
             found = found + items.unseen / (2 * self._alpha * total)
         return np.asarray(found)
 
-    def shrinkage(self, items: Items) -> np.ndarray:
-        """(n,) by how much alpha has moved the scores, to first order: Φ H⁻¹ 2 alpha w.
+    def training_covariance(self, robust: bool) -> np.ndarray:
+        """(m, m) of the training items' scores minus their mean, computed once."""
+        if robust not in self._known:
+            self._known[robust] = self.covariance(self.items(None).centred(), robust)
+        return self._known[robust]
+
+    def shrinkage(self) -> np.ndarray:
+        """(m,) by how much alpha has moved the training items' scores minus their mean, to first
+        order: Φ H⁻¹ 2 alpha w.
 
         At the minimum 2 alpha w is minus the gradient of the risk.
         """
         gradient = self._scaled.phi.T @ self._risk.at(self._strengths).gradient
-        return np.asarray(items.phi @ self._factor.solve(np.asarray(gradient)))
+        moved = np.asarray(self._scaled.phi @ self._factor.solve(np.asarray(gradient)))
+        return moved - moved.mean()
 
     @cached_property
     def _judge_gradients(self) -> np.ndarray:

@@ -21,6 +21,8 @@ from rankwise.numerics.threads import over_ranges
 DRAWS = 5000
 MANY_ITEMS = 1000
 """Beyond so many items c is Bonferroni's, which is somewhat larger, instead of simulated."""
+ROWS = 512
+"""Rows of the covariance that are looked at together."""
 NO_ERROR = 1e-12
 """Differences whose variance is below this share of the largest one are not errors at all."""
 
@@ -51,17 +53,34 @@ def critical_value(
 
 
 def rank_bounds(f: np.ndarray, covariance: np.ndarray, c: float) -> np.ndarray:
-    """(n, 2) first and last plausible rank, 1 being the best; O(n²)."""
-    z = (f[:, None] - f) * inverse_deviations(covariance)
-    above, below = (z < -c).sum(axis=1), (z > c).sum(axis=1)
-    return np.column_stack((1 + above, len(f) - below))
+    """(n, 2) first and last plausible rank, 1 being the best; O(n²) time, a few rows at a time."""
+    bounds, largest = np.empty((len(f), 2), dtype=int), _largest_variance(covariance)
+    for low in range(0, len(f), ROWS):
+        rows = slice(low, low + ROWS)
+        z = (f[rows, None] - f) * _inverse_deviations(covariance, rows, largest)
+        bounds[rows, 0] = 1 + (z < -c).sum(axis=1)
+        bounds[rows, 1] = len(f) - (z > c).sum(axis=1)
+    return bounds
 
 
 def inverse_deviations(covariance: np.ndarray) -> np.ndarray:
     """(n, n) 1 / standard error of each difference, 0 where it is no error."""
+    return _inverse_deviations(covariance, slice(None), _largest_variance(covariance))
+
+
+def _variances(covariance: np.ndarray, rows: slice) -> np.ndarray:
     diagonal = covariance.diagonal()
-    variance = diagonal[:, None] + diagonal - 2 * covariance
-    counts = variance > NO_ERROR * max(float(variance.max()), np.finfo(float).tiny)
+    return np.asarray(diagonal[rows, None] + diagonal - 2 * covariance[rows])
+
+
+def _largest_variance(covariance: np.ndarray) -> float:
+    starts = range(0, len(covariance), ROWS)
+    return max(float(_variances(covariance, slice(low, low + ROWS)).max()) for low in starts)
+
+
+def _inverse_deviations(covariance: np.ndarray, rows: slice, largest: float) -> np.ndarray:
+    variance = _variances(covariance, rows)
+    counts = variance > NO_ERROR * max(largest, np.finfo(float).tiny)
     return np.where(counts, 1.0 / np.sqrt(np.where(counts, variance, 1.0)), 0.0)
 
 

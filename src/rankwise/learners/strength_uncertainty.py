@@ -11,7 +11,7 @@ from scipy import sparse, stats
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import PreferenceWarning
-from rankwise.learners.informative_pairs import differences_that_matter, most_informative
+from rankwise.learners.informative_pairs import most_informative
 from rankwise.learners.score_posterior import Items, ScorePosterior, judge_gradients
 from rankwise.learners.simultaneous_ranks import (
     critical_value,
@@ -110,6 +110,8 @@ class StrengthUncertainty:
     ) -> tuple[np.ndarray, ScorePosterior, bool]:
         """The covariance of scores minus their mean, which has the same differences."""
         posterior, robust = self._uncertainty(robust)
+        if X is None:
+            return posterior.training_covariance(robust), posterior, robust
         return posterior.covariance(self._items(X, posterior).centred(), robust), posterior, robust
 
     def score_intervals(
@@ -122,12 +124,11 @@ class StrengthUncertainty:
         more than half a standard error.
         """
         check_level(level)
-        posterior, robust = self._uncertainty(robust)
-        items = self._items(X, posterior).centred()
-        deviation = np.sqrt(posterior.covariance(items, robust).diagonal())
+        covariance, posterior, robust = self._centred_covariance(X, robust)
+        deviation = np.sqrt(covariance.diagonal())
         f = self.predict(X)  # type: ignore[attr-defined]
         if self._X is None:
-            moved = np.abs(posterior.shrinkage(items))
+            moved = np.abs(posterior.shrinkage())
             if (moved > MOVED * deviation).any():
                 worst = float((moved / deviation).max())
                 warnings.warn(
@@ -178,7 +179,8 @@ class StrengthUncertainty:
         average over what its scores may be, given that those before it are asked too. `top`
         counts only the differences between the `top` best items and all others. `candidates`
         (c, 2) are the pairs that may be asked, default all pairs of X, or of the training items.
-        No pair is named twice unless n exceeds the number of candidates. O(n_items³ + n n_items²).
+        No pair is named twice unless n exceeds the number of candidates. O(n_items k² + n k²) for
+        candidates about k items, after the covariance.
         """
         for name, value in (("n", n), ("top", top)):
             if (value is not None or name == "n") and not is_positive_integer(value):
@@ -200,8 +202,7 @@ class StrengthUncertainty:
             _, first = np.unique(np.sort(pairs, axis=1), axis=0, return_index=True)
             pairs = pairs[np.sort(first)]
         covariance, _, _ = self._centred_covariance(X, robust=False)
-        matters = differences_that_matter(f, top)
-        return pairs[most_informative(f, covariance, matters, pairs, int(n))]
+        return pairs[most_informative(f, covariance, top, pairs, int(n))]
 
 
 def is_positive_integer(value: Any) -> bool:

@@ -31,8 +31,8 @@ class ComparedPairs(HoldoutRule):
     """The p pairs that statements compare, in any order of the statements; O(l log l).
 
     Pair e compares items `first[e]` < `second[e]`, with weight W = `squared`, target z̄ = `target`
-    and Σ u = `pair_weight`. Statement s is about pair `pair_of[s]`, and `sign[s]` is 1 if its
-    winner is the first item, else −1.
+    and Σ u = `pair_weight`. Statement s is about pair `pair_of[s]`, `sign[s]` is 1 if its
+    winner is the first item, else −1, and it adds `pull[s]` to W z̄.
     """
 
     supervision: ComparedItems
@@ -44,6 +44,7 @@ class ComparedPairs(HoldoutRule):
     pair_weight: np.ndarray
     pair_of: np.ndarray
     sign: np.ndarray
+    pull: np.ndarray
 
     @classmethod
     def gather(
@@ -58,13 +59,21 @@ class ComparedPairs(HoldoutRule):
         )
         target = pull * inverse_or_zero(squared)
         first, second = keys.T
-        given = (first, second, squared, target, u, pair_of, sign)
+        given = (first, second, squared, target, u, pair_of, sign, costs.pull * sign)
         return cls(supervision.weight, supervision, weighting, *given)
 
     @property
     def couples(self) -> bool:
         """Whether a hold-out in one query changes weights there, and other queries stay."""
         return self.weighting.couples_items and len(self.supervision.queries) > 1
+
+    def targets_of(self, signs: np.ndarray) -> np.ndarray:
+        """(p, k) z̄ after statements were turned round, where `signs` (l, k) is −1."""
+        gathered = [
+            np.bincount(self.pair_of, self.pull * column, minlength=len(self.first))
+            for column in signs.T
+        ]
+        return np.column_stack(gathered) * inverse_or_zero(self.squared)[:, None]
 
     def touching(self, items: np.ndarray) -> np.ndarray:
         """The pairs with a weight that compare one of the items."""

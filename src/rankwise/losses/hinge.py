@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from rankwise.losses.margin_window import ScoreRanks
+from rankwise.losses.margin_window import ScoreRanks, Window
 from rankwise.losses.query_weights import QUERIES, QueryWeighting
 from rankwise.losses.risk import (
     SMOOTH,
@@ -104,26 +104,43 @@ class SmoothedScoreHinge(SmoothedRisk):
     def at(self, p: np.ndarray) -> SmoothedEvaluation:
         margin, width, weight = 1.0 - self._width, self._width, self._exact._weight
         p = self._exact._centred(p)
-        wide, narrow = (self._exact._scores.window(p, size) for size in (1.0, margin))
-        (c, d), (inner_c, inner_d) = wide.counts(), narrow.counts()
-        strip = (c + d) - (inner_c + inner_d)
+        wide = self._exact._scores.window(p)
+        narrow = wide.with_margin(margin)
+        # Vectors as long as the data are changed in place: a fit holds several evaluations.
+        degree, tilt, pairs = self._counted(wide)
+        inner_degree, inner_tilt, inner_pairs = self._counted(narrow)
+        strip = degree
+        strip -= inner_degree
 
         def curvature(v: np.ndarray) -> np.ndarray:
-            return weight * (strip * v - (wide.sums(v) - narrow.sums(v))) / width
+            bent = strip * v
+            bent -= wide.sums(v)
+            bent += narrow.sums(v)
+            bent *= weight / width
+            return bent
 
-        tilt, inner_tilt = weight * (c - d), weight * (inner_c - inner_d)
-        pairs, inner_pairs = self._exact._weighted_sum(c), self._exact._weighted_sum(inner_c)
         exact, inner = p @ tilt + pairs, p @ inner_tilt + margin * inner_pairs  # equation 7
-        bent, pull = curvature(p), (tilt - margin * inner_tilt) / width
-        value = p @ (0.5 * bent + pull) + 0.5 * (pairs - margin**2 * inner_pairs) / width
+        inner_tilt *= margin
+        pull = tilt
+        pull -= inner_tilt
+        pull /= width
+        del inner_degree, inner_tilt
+        gradient = curvature(p)
+        value = p @ (0.5 * gradient + pull) + 0.5 * (pairs - margin**2 * inner_pairs) / width
+        gradient += pull
         return SmoothedEvaluation(
             max(0.0, float(value)),
-            bent + pull,
+            gradient,
             curvature,
             lambda: weight * strip / width,
             exact=max(0.0, float(exact)),
             offset=float(exact - inner) / width,
         )
+
+    def _counted(self, window: Window) -> tuple[np.ndarray, np.ndarray, float]:
+        """c + d, the weighted c − d, and the weighted sum of c."""
+        c, d = window.counts()
+        return c + d, self._exact._weight * (c - d), self._exact._weighted_sum(c)
 
 
 class ScoreSquaredHinge(ScoreRisk):

@@ -8,6 +8,7 @@ that is a cumulative sum. Queries are independent; blocks of them run on all cor
 
 from __future__ import annotations
 
+from copy import copy
 from functools import partial
 from itertools import pairwise
 from typing import NamedTuple
@@ -83,6 +84,12 @@ class Window:
         self._ranks = scores.ranks[self._items]
         self._ascending = p[self._items]
         self._event = None if scores.event is None else scores.event[self._items]
+
+    def with_margin(self, margin: float) -> Window:
+        """The window of another margin at the same p, which shares the sorted items."""
+        other = copy(self)
+        other._margin = margin
+        return other
 
     def counts(self) -> tuple[np.ndarray, np.ndarray]:
         """c and d of equations 5 and 6: rivals above and rivals below each item.

@@ -123,6 +123,9 @@ class QuadraticLoss(ABC):
     outputs_always_share: bool = False
     """Whether all outputs share one Laplacian, whatever their scores."""
 
+    ignores_offsets: bool = True
+    """Whether only differences of scores count, so that one offset of all items changes nothing."""
+
     def output_groups(self, supervision: Supervision) -> list[np.ndarray]:
         """Columns of outputs that share a Laplacian, so that one decomposition serves them all.
 
@@ -167,6 +170,7 @@ class PointwiseLoss(QuadraticLoss):
     """Σ v (y − f)², each item on its own (RLS): L = diag(v), b = v y."""
 
     outputs_always_share = True
+    ignores_offsets = False
 
     def quadratic(self, supervision: Supervision) -> Quadratic:
         assert isinstance(supervision, ScoredItems)

@@ -15,6 +15,7 @@ from sklearn.utils.metadata_routing import MetadataRequest
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import list_measures, pair_measures
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import check_scored_queries
 
 # name -> the measure and its sign. Searches maximise, so errors and costs are negated.
@@ -130,12 +131,17 @@ class Scorer:
         """Whether the value is the share of pairs in the right order."""
         return self.name in ("concordance", "auc")
 
-    def bound(self, y: np.ndarray) -> Scorer:
+    def bound(self, y: np.ndarray | Censored) -> Scorer:
         """The scorer for parts of the scores y, with what all of y say about a part.
 
         ERR takes the best grade of the scale from all of y, and a third value of y is refused
-        wherever it lies if the measure needs two.
+        wherever it lies if the measure needs two. Censored outcomes are judged by their pairs only.
         """
+        if isinstance(y, Censored) and self.name not in ("concordance", "ranking_error"):
+            raise ValueError(
+                f"censored outcomes are judged by concordance, not by {self.title}: leave scoring "
+                "out, or give a callable(y, s) that takes a rankwise.Censored."
+            )
         if self.name in ("auc", "average_precision"):
             with suppress(UndefinedMetric):
                 self.measure(y, np.zeros(len(y)))
@@ -201,10 +207,10 @@ class OwnMeasure:
     def __init__(self, function: Callable[[np.ndarray, np.ndarray], float]):
         self._function = function
 
-    def bound(self, y: np.ndarray) -> OwnMeasure:
+    def bound(self, y: np.ndarray | Censored) -> OwnMeasure:
         return self
 
-    def measure(self, y: np.ndarray, s: np.ndarray) -> float:
+    def measure(self, y: Any, s: np.ndarray) -> float:
         value = self._function(y, s)
         if not np.isfinite(value):
             raise ValueError(f"scoring returned {value} for {len(y)} held-out items.")

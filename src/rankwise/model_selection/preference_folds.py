@@ -7,7 +7,7 @@ vote that was cast twice does not predict itself.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,6 +15,7 @@ from sklearn.model_selection import KFold
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.protocol import Alphas
+from rankwise.holdout.turned_statements import TurnedStatements
 from rankwise.metrics.ties import tied
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
 from rankwise.numerics.progress import track
@@ -38,6 +39,21 @@ class StatementHoldOuts(Protocol):
     def leave_items_out(self, alphas: Alphas) -> np.ndarray: ...
 
 
+class Counted(NamedTuple):
+    """`number` units that standard errors count, with one or two of them for each statement (l,).
+
+    A statement that belongs to two items counts at both, as a pair does in a U-statistic.
+    """
+
+    codes: tuple[np.ndarray, ...]
+    number: int
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """(number,) the sum of values (l,) over the statements of each unit."""
+        of_codes = (np.bincount(codes, values, minlength=self.number) for codes in self.codes)
+        return np.asarray(sum(of_codes))
+
+
 class PreferenceFolds:
     """The statements that cross-validation holds out.
 
@@ -51,6 +67,10 @@ class PreferenceFolds:
         group are held out together, also if they are about different items
 
     A splitter's training sets lose the statements about pairs (or of groups) that it tests.
+
+    `units` are what is held out together, numbered for each statement. `counted` are what standard
+    errors count, called `what`: the same units, except for leave-item-out, where they are items,
+    so that each statement belongs to two of them.
     """
 
     def __init__(
@@ -71,6 +91,12 @@ class PreferenceFolds:
                 "groups",
             )
         self.kind = self._kind(cv, closed_form, groups is not None)
+        self.counted = Counted((self.units.codes,), len(self.units))
+        if self.kind == "leave-item-out":
+            ends = np.concatenate((preferences.winner, preferences.loser))
+            compared, codes = np.unique(ends, return_inverse=True)
+            winner, loser = np.split(codes, 2)
+            self.counted, self.what = Counted((winner, loser), len(compared)), "items"
         self.splits: list[Fold] = []
         if self.kind == "folds":
             number = min(DEFAULT_FOLDS, len(self.units)) if isinstance(cv, str) else cv
@@ -140,16 +166,18 @@ def score_preferences(
 
     Items that are predicted equal, and statements that call two items equal, count ½. There is one
     influence value (a, units, 1) for each pair of items, or for each group: statements about the
-    same two items, or of one judge, are not independent.
+    same two items, or of one judge, are not independent. Items that are left out with all their
+    statements are what counts then.
     """
     assert isinstance(held_out.supervision, ComparedItems)
     judged = _held_out_differences(held_out, folds, alphas)
-    return share_of_statements(held_out.supervision.preferences, folds.units, judged, len(alphas))
+    told = held_out.supervision.preferences
+    return share_of_statements(told, folds.counted, judged, len(alphas))
 
 
 def share_of_statements(
     preferences: Preferences,
-    units: Queries,
+    units: Counted,
     judged: Iterable[tuple[np.ndarray, np.ndarray]],
     a: int,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -166,7 +194,7 @@ def share_of_statements(
 
 def mean_over_statements(
     preferences: Preferences,
-    units: Queries,
+    units: Counted,
     judged: Iterable[tuple[np.ndarray, np.ndarray]],
     a: int,
 ) -> tuple[np.ndarray, np.ndarray]:
@@ -179,14 +207,41 @@ def mean_over_statements(
     total = weight.sum()
     if not total > 0:
         raise UndefinedMetric("cross-validation tested no preference with a positive weight.")
-    codes, n = units.codes, len(units)
-    of_unit = np.bincount(codes, weight, minlength=n)
-    hits = np.stack([np.bincount(codes, preferences.weight * row, minlength=n) for row in right])
-    scores = hits.sum(axis=1) / total
+    of_unit = units.sums(weight)
+    hits = np.stack([units.sums(preferences.weight * row) for row in right])
+    scores = hits.sum(axis=1) / of_unit.sum()
     judged_units = np.count_nonzero(of_unit)
     scale = np.sqrt(judged_units / (judged_units - 1)) if judged_units > 1 else np.nan
     influence = (hits - scores[:, None] * of_unit) / total * scale
     return scores[:, None], influence[..., None]
+
+
+def score_turned(
+    turned: TurnedStatements,
+    preferences: Preferences,
+    folds: PreferenceFolds,
+    alphas: Alphas,
+    signs: np.ndarray,
+) -> np.ndarray | None:
+    """(a, k) the share of held-out statements in the right order, where those with signs (l, k) of
+    −1 were turned round before training; None if the hold-outs have no closed form."""
+    a, k = len(alphas), signs.shape[1]
+
+    def values(differences: np.ndarray, test: np.ndarray) -> np.ndarray:
+        columns = np.moveaxis(differences * signs[test], 2, 1).reshape(a * k, len(test))
+        return _right(columns, preferences.tie[test])
+
+    everything, judged = np.arange(len(preferences)), []
+    if folds.kind == "leave-preference-out":
+        differences = turned.leave_preferences_out(signs, alphas)
+        if differences is None:
+            return None
+        judged.append((everything, values(differences, everything)))
+    for held, test in folds.splits:
+        if len(test):
+            differences = turned.without_statements(held, signs, alphas)
+            judged.append((test, values(differences[:, np.searchsorted(held, test)], test)))
+    return mean_over_statements(preferences, folds.counted, judged, a * k)[0].reshape(a, k)
 
 
 def _held_out_differences(

@@ -55,7 +55,7 @@ class HeldOutProbabilities:
         """The mean of ln(probability), (a, 1), higher is better, and influence values."""
         preferences = self._supervision.preferences
         judged = self._judged(folds, alphas)
-        return mean_over_statements(preferences, folds.units, judged, len(alphas))
+        return mean_over_statements(preferences, folds.counted, judged, len(alphas))
 
     def _judged(
         self, folds: PreferenceFolds, alphas: np.ndarray

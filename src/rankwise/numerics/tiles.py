@@ -39,6 +39,20 @@ def mirror_upper(A: np.ndarray) -> None:
             tile[below] = tile.T[below]
 
 
+def permute_rows(A: np.ndarray, order: np.ndarray) -> None:
+    """Move row i of A to row order[i], without a second matrix of its size."""
+    moved = np.zeros(len(order), dtype=bool)
+    for first in range(len(order)):
+        if moved[first]:
+            continue
+        place, row = first, A[first].copy()
+        while not moved[place]:
+            moved[place] = True
+            place = int(order[place])
+            replaced = A[place].copy()
+            A[place], row = row, replaced
+
+
 @np.errstate(over="ignore", invalid="ignore")
 def inner_products(X: Matrix) -> np.ndarray:
     """X Xᵀ, O(m² n); in strips if m is large, because OpenBLAS would fail (see block_cholesky)."""

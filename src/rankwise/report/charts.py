@@ -14,7 +14,7 @@ from rankwise.evaluation import Curve
 from rankwise.metrics.scorers import read_scoring
 from rankwise.report.svg import Chart, bars_across, number
 from rankwise.workflow.explaining import Importance
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 
 STYLES = "abcde"
 REACH = 1.96

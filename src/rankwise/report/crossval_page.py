@@ -16,7 +16,7 @@ from rankwise.report.sections import Figure
 from rankwise.report.svg import intervals_across
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.verdict import (
     Verdict,
     against_chance,

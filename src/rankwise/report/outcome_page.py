@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.charts import STYLES
 from rankwise.report.rendering import render_page
@@ -21,8 +22,9 @@ from rankwise.workflow.judged_outcomes import (
     terciles,
 )
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
+from rankwise.workflow.training import unfitted
 from rankwise.workflow.verdict import verdict
 
 RISK_TIMES = 6
@@ -45,7 +47,11 @@ class RiskTable(NamedTuple):
 
 
 def build_outcome_report(
-    model: TrainedModel, items: Items, title: str | None, commands: list[list[str]]
+    model: TrainedModel,
+    items: Items,
+    title: str | None,
+    with_learning_curve: bool,
+    commands: list[list[str]],
 ) -> str:
     """The page as text; y of the items must be a Censored."""
     outcome = items.y
@@ -59,6 +65,10 @@ def build_outcome_report(
     if len(judgement.queries) > 1:
         figures.append(sections.by_query(judgement))
     figures.append(sections.what_counts(model, items))
+    if with_learning_curve:
+        X = model.prepared(items.X, items.qid)
+        curve = learning_curve(unfitted(model), X, outcome, items.qid, groups=items.groups)
+        figures.append(sections.learning(curve))
     on_training_data = model.was_trained_on(items)
     learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
     return render_page(

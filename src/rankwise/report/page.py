@@ -14,7 +14,7 @@ from rankwise.report.statement_page import build_statement_report
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
 from rankwise.workflow.verdict import (
@@ -47,9 +47,8 @@ def build_report(
         options = (with_learning_curve, commands or [])
         return build_statement_report(model, items, title, *options)
     if isinstance(items.y, Censored):
-        if with_learning_curve:
-            raise ValueError("a learning curve is for scores: leave --learning-curve out.")
-        return build_outcome_report(model, items, title, commands or [])
+        options = (with_learning_curve, commands or [])
+        return build_outcome_report(model, items, title, *options)
     if items.y is None:
         raise ValueError(f"{items.source} holds no scores to judge the model by.")
     is_relation = scores is not None
@@ -67,7 +66,7 @@ def build_report(
         figures.append(sections.what_counts(model, items))
     if with_learning_curve:
         X = model.prepared(items.X, items.qid)
-        curve = learning_curve(unfitted(model), X, items.y, items.qid)
+        curve = learning_curve(unfitted(model), X, items.y, items.qid, groups=items.groups)
         figures.append(sections.learning(curve))
     if on_training_data is None:
         on_training_data = model.was_trained_on(items)

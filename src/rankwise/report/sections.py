@@ -22,7 +22,7 @@ from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.nested_judging import beside
 from rankwise.workflow.ranking_data import Items, counted
 from rankwise.workflow.recipe import LEARNERS
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
 

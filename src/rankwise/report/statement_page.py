@@ -17,7 +17,7 @@ from rankwise.workflow.judged_statements import (
     probabilities,
 )
 from rankwise.workflow.ranking_data import Items, counted
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
 from rankwise.workflow.verdict import verdict

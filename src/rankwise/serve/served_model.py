@@ -23,7 +23,7 @@ from rankwise.serve.item_rows import (
 )
 from rankwise.workflow.explaining import explain
 from rankwise.workflow.ranking_data import numbered
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 
 NAMES = ("id", "docid", "doc_id")

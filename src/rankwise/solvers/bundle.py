@@ -30,6 +30,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -43,9 +44,9 @@ FIRST_PLANES, MORE_PLANES = 10, 45
 at its rate over the last planes, as many as the first number."""
 FIRST_GOAL = 1e-3
 """The gap that help aims at first, as a share of the objective of the zero model."""
-HELP = 15
+HELP = 30
 """So many steps of help that do not halve the gap they prove are the last ones."""
-STALLED = 50
+IDLE_PLANES = 30
 """So many planes after help that improve neither the best point nor the minimum of the model are
 the last ones: rounding errors hide what more of them would say."""
 
@@ -114,7 +115,8 @@ class BundleSolver(Solver):
             better = run.best.objective < least or model_minimum > most
             least, most = min(least, run.best.objective), max(most, model_minimum)
             idle = 0 if better else idle + 1
-            run.stalled = idle >= STALLED and not may_leave and self._helper is not None
+            if run.goes_on and idle >= IDLE_PLANES and not may_leave and self._helper is not None:
+                run.status = STALLED
 
     def _be_helped(self, run: _Run, helper: SmoothedNewton | InteriorPoint) -> None:
         """Planes from steps of a Newton method, as long as what they prove gets better.
@@ -210,7 +212,6 @@ class _Run:
     goal: float = 0.0  # the gap that help aims at now
     n_iter: int = 0
     status: str = MAX_ITER
-    stalled: bool = False
     gaps: list[float] = field(default_factory=list)
 
     @property
@@ -224,7 +225,7 @@ class _Run:
 
     @property
     def goes_on(self) -> bool:
-        return self.status == MAX_ITER and self.n_iter < self.max_iter and not self.stalled
+        return self.status == MAX_ITER and self.n_iter < self.max_iter
 
     @property
     def is_slow(self) -> bool:

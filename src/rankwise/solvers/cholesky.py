@@ -23,7 +23,7 @@ from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper
 from rankwise.solvers.rounding_errors import blur_of, refuse_overflow
 from rankwise.solvers.solver import Solution, Solver
-from rankwise.solvers.spectral import PrimalSpectrum
+from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
 
 WELL_CONDITIONED = 1e-9

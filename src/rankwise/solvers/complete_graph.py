@@ -66,6 +66,9 @@ class CompleteGraphSolver(Solver):
         spread[np.ix_(*index)] = w
         return spread
 
+    def effects(self, w: np.ndarray) -> None:
+        """This closed form has no unpenalised effects; `closed_pairs` has them."""
+
 
 class CompleteGraph:
     """min ‖(Y − F) C‖² (ranking) or ‖Y − F‖² (regression) + alpha‖W‖² for k relations Y at once.

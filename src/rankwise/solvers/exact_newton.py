@@ -25,6 +25,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -96,11 +97,13 @@ class ExactNewtonSolver(Solver):
                         break
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, d, d_p)
-                    found, _ = ray.minimise(LINE_ACCURACY * 0.5 * decrement, flat=FLAT)
+                    found, _ = ray.minimise(
+                        LINE_ACCURACY * 0.5 * decrement, flat=FLAT, descend=True
+                    )
                     new = ray.iterate(found)
                     new_gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(new_gradient) >= norm:
-                        status = CONVERGED if share**2 <= ROUNDED else MAX_ITER
+                        status = CONVERGED if share**2 <= ROUNDED else STALLED
                         break
                     point, gradient = new, new_gradient
                 if status == CONVERGED and norm > 0:

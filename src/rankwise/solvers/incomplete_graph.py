@@ -3,13 +3,15 @@
 Minimises ‖L(y − h(edges))‖² + alpha‖h‖² over the function h. The iterations are those of the
 least-squares problem in the space of h, so the objective decreases at every step and, with
 alpha = 0, stopping early is itself a regulariser. With node kernels one iteration costs one product
-with the q × q edge kernel, O(q p), which is never formed; with n node features O(q n + p n²).
+with the q × q edge kernel, O(q p) for each term of the pairwise kernel, which is never formed; with
+n node features O(q n + p n²). L is the centring by condition, or projects unpenalised effects away.
 """
 
 from __future__ import annotations
 
 import warnings
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,16 +21,26 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import ranking_error
 from rankwise.solvers.complete_graph import mirror, refuse_overflow
 from rankwise.solvers.conjugate_gradients import Vector, conjugate_steps
+from rankwise.solvers.shifted_gradients import shifted_solutions
 from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution, Solver
-from rankwise.spaces.edges import Edges
+from rankwise.solvers.unpenalised_effects import (
+    NO_EFFECTS,
+    EffectFit,
+    EffectKind,
+    stacked_effects,
+)
+from rankwise.spaces.edges import Edges, sampled_together
 from rankwise.spaces.nodes import Nodes
+from rankwise.spaces.pair_function import PairEffects
+from rankwise.spaces.pairwise_kernels import KRONECKER, Grams, Held, PairwiseKernel
 from rankwise.supervision.relation import Labels, RelationTask
 
 DELAY = 5
 PATIENCE = 20
 Pair = tuple[np.ndarray, np.ndarray]
-Observed = tuple[np.ndarray, Edges, Edges | None, RelationTask]
-"""The labels y of the training edges, these edges, the validation edges, and the task."""
+Projection = Callable[[np.ndarray], np.ndarray]
+Observed = tuple[np.ndarray, Edges, Edges | None, RelationTask, Projection]
+"""The labels y of the training edges, these edges, the validation edges, the task, and L."""
 NOISE = 8 * np.finfo(float).eps
 """A gradient this small relative to ‖Z‖‖y‖ consists of rounding errors, both norms being those of
 the preconditioner."""
@@ -43,7 +55,7 @@ class EdgeSystem(ABC):
     """
 
     def __init__(self, observed: Observed):
-        self.y, self.edges, self.validation, self.task = observed
+        self.y, self.edges, self.validation, self.task, self.project = observed
 
     @abstractmethod
     def zero(self) -> np.ndarray: ...
@@ -67,13 +79,13 @@ class EdgeSystem(ABC):
         self.w = self.zero() if start is None else start.copy()
         n_values = len(self.edges) + (0 if self.validation is None else len(self.validation))
         self.values = np.zeros(n_values) if start is None else self.values_of(self.w)
-        target = self._centred(self.y)
+        target = self.project(self.y)
         self._spread, self._steepest = float(target @ target), 0.0
         self._renew()
         self.energy = self._spread - self.objective
 
     def _renew(self) -> None:
-        self._residual = self._centred(self.y - self.values[: len(self.y)])
+        self._residual = self.project(self.y - self.values[: len(self.y)])
         self.loss = float(self._residual @ self._residual)
         self.objective = self.loss + self.alpha * self.inner(self.w, self.w, self.values)
 
@@ -92,7 +104,7 @@ class EdgeSystem(ABC):
 
     def curvature(self, direction: Vector) -> float:
         w, values = direction
-        along = self._centred(values[: len(self.y)])
+        along = self.project(values[: len(self.y)])
         squared_norm = self.inner(w, w, values)
         curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
@@ -107,16 +119,10 @@ class EdgeSystem(ABC):
         self.values += size * direction[1]
         self._renew()
 
-    def _centred(self, v: np.ndarray) -> np.ndarray:
-        return self.edges.centre(v) if self.task.ranking else v
-
-    def _sampled(self, P: np.ndarray, R: np.ndarray) -> np.ndarray:
-        if self.validation is None:
-            return self.edges.sampled(P, R)
-        if self.edges.dense:
-            scores = (P @ R.T).ravel()
-            return scores[np.concatenate([self.edges.flat, self.validation.flat])]
-        return np.concatenate([self.edges.sampled(P, R), self.validation.sampled(P, R)])
+    @property
+    def targets(self) -> list[Edges]:
+        """The training edges and, after them, the validation edges."""
+        return [self.edges] if self.validation is None else [self.edges, self.validation]
 
 
 class PrimalSystem(EdgeSystem):
@@ -133,7 +139,7 @@ class PrimalSystem(EdgeSystem):
         return np.zeros((self.A.shape[1], self.B.shape[1]))
 
     def values_of(self, w: np.ndarray) -> np.ndarray:
-        return self._sampled(self.A @ w, self.B)
+        return np.concatenate(sampled_together(self.targets, self.A @ w, self.B))
 
     def gradient(self, residual: np.ndarray) -> np.ndarray:
         return mirror(self.A.T @ self.edges.times(residual, self.B), self.task.sign)
@@ -146,19 +152,19 @@ class PrimalSystem(EdgeSystem):
 
 
 class DualSystem(EdgeSystem):
-    """h = Σ_e a_e k(e, ·) with the edge kernel of equations 7-9; the vector a is w."""
+    """h = Σ_e a_e k(e, ·) with any pairwise kernel; the vector a is w."""
 
-    def __init__(self, observed: Observed, nodes: tuple[Nodes, Nodes]):
+    def __init__(self, observed: Observed, nodes: tuple[Nodes, Nodes], kernel: PairwiseKernel):
         super().__init__(observed)
-        self.nodes, self._grams = nodes, [side.gram() for side in nodes]
-        self._holder = self.edges.mirrored() if self.task.sign else self.edges
+        self.nodes, self.kernel = nodes, kernel
+        self._grams = Grams(kernel, *nodes)
+        self._holder = kernel.holder_of(self.edges, self.task.sign)
 
     def zero(self) -> np.ndarray:
         return np.zeros(len(self.edges))
 
     def values_of(self, w: np.ndarray) -> np.ndarray:
-        K_A, K_B = self._grams
-        return self._sampled(K_A, self._holder.times(self._held(w), K_B).T)
+        return self.kernel.at_edges(self._held(w), self._grams, self.targets)
 
     def gradient(self, residual: np.ndarray) -> np.ndarray:
         return residual
@@ -168,11 +174,13 @@ class DualSystem(EdgeSystem):
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         rows, columns = self.nodes
-        return columns.from_dual(rows.from_dual(self._holder.matrix(self._held(w))).T).T
+        C = self._held(w).matrix()
+        if not self.kernel.is_kronecker:
+            return C
+        return columns.from_dual(rows.from_dual(C).T).T
 
-    def _held(self, w: np.ndarray) -> np.ndarray:
-        sign = self.task.sign
-        return np.concatenate([w, sign * w])[self._holder.order] / 2 if sign else w
+    def _held(self, w: np.ndarray) -> Held:
+        return self.kernel.held(self.edges, self._holder, w, self.task.sign)
 
 
 @dataclass(frozen=True)
@@ -207,8 +215,10 @@ class EdgeSolver(Solver):
         validation: Labels | None,
         task: RelationTask,
         limits: Limits,
+        kernel: PairwiseKernel = KRONECKER,
+        effects: EffectKind = NO_EFFECTS,
     ):
-        self._limits, self._gain = limits, None
+        self._limits, self._gain, self._effects = limits, None, effects
         self._wants_minimiser = limits.tol > 0 and validation is None
         edges, y = _sorted(labels)
         watched = None
@@ -219,11 +229,16 @@ class EdgeSolver(Solver):
                     "early_stopping: no condition has two validation edges of different value, so "
                     "no error can be measured; give more edges, or early_stopping=None."
                 )
-        observed = y, edges, watched, task
+        self._effect_fit = EffectFit(effects, edges) if effects.any else None
+        project: Projection = edges.centre if task.ranking else _unchanged
+        project = self._effect_fit.project if self._effect_fit is not None else project
+        observed = y, edges, watched, task, project
         rows, columns = nodes
         through_features = rows.through_features and columns.through_features
         self.system: EdgeSystem
-        if self._wants_minimiser and (through_features or edges.dense):
+        if not kernel.is_kronecker:
+            self.system = DualSystem(observed, nodes, kernel)
+        elif self._wants_minimiser and (through_features or edges.dense):
             left = rows.spectrum()
             right = left if task.sign else columns.spectrum(centred=task.ranking)
             with np.errstate(over="ignore"):
@@ -235,7 +250,7 @@ class EdgeSolver(Solver):
         elif through_features:
             self.system = PrimalSystem(observed, rows.rows, columns.rows, None)
         else:
-            self.system = DualSystem(observed, nodes)
+            self.system = DualSystem(observed, nodes, kernel)
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
         """w is in the coordinates of the system; a start that changes the result is ignored."""
@@ -245,25 +260,56 @@ class EdgeSolver(Solver):
             scale = self._gain + alpha if may_start else None
         self.system.begin(alpha, scale, start if may_start else None)
         solution = self._minimise(self.system)
+        self._warn_unless_converged(solution, alpha)
+        return solution
+
+    def _warn_unless_converged(self, solution: Solution, alpha: float) -> None:
         if self._wants_minimiser and solution.status != CONVERGED:
             warnings.warn(
                 f"conjugate gradients stopped at max_iter={self._limits.max_iter} before "
                 f"tol={self._limits.tol:g} (alpha={alpha:g}): raise max_iter, tol or alpha.",
                 ConvergenceWarning,
-                stacklevel=4,
+                stacklevel=5,
             )
-        return solution
+
+    def path(self, alphas: Sequence[float]) -> Iterator[Solution]:
+        """Solutions for one alpha after another.
+
+        With node kernels all alphas above 0 share one sequence of products (`shifted_gradients`);
+        otherwise each alpha starts from the solution of the one before.
+        """
+        system, limits = self.system, self._limits
+        if isinstance(system, DualSystem) and self._wants_minimiser and min(alphas) > 0:
+            solutions = shifted_solutions(system, alphas, limits.tol, limits.max_iter)
+            for alpha, solution in zip(alphas, solutions):
+                self._warn_unless_converged(solution, alpha)
+                yield solution
+            return
+        start = None
+        for alpha in alphas:
+            solution = self.solve(alpha, start=start)
+            start = solution.w
+            yield solution
 
     def coefficients(self, w: np.ndarray) -> np.ndarray:
         """(d_a, d_b, 1) coefficients of the nodes' representations."""
         return self.system.coefficients(w)[:, :, None]
+
+    def effects(self, w: np.ndarray) -> PairEffects | None:
+        """The unpenalised effects that belong to w, None if there are none."""
+        if self._effect_fit is None:
+            return None
+        y = self.system.y
+        return stacked_effects([self._effect_fit.fit(y - self.system.values_of(w)[: len(y)])])
 
     def _determines(self, unknowns: tuple[int, ...]) -> bool:
         """Whether the edges determine all the unknowns without a regulariser."""
         edges = self.system.edges
         pairs = np.unique(edges.flat)
         rows, columns = (len(np.unique(side)) for side in np.divmod(pairs, edges.shape[1]))
-        free = len(pairs) - (rows if self.system.task.ranking else 0)
+        kind = self._effects
+        lost = rows if self.system.task.ranking or kind.rows else int(kind.any)
+        free = len(pairs) - lost - (columns if kind.columns else 0)
         r_a, r_b = unknowns
         return rows >= r_a and columns >= r_b and free >= r_a * r_b
 
@@ -312,6 +358,10 @@ class EdgeSolver(Solver):
             error = _error(self._validation_y, validation, system.validation)
             errors["validation_error"] = error
         return errors
+
+
+def _unchanged(v: np.ndarray) -> np.ndarray:
+    return v
 
 
 def _sorted(labels: Labels) -> tuple[Edges, np.ndarray]:

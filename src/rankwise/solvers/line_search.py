@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -69,13 +69,22 @@ class Origin:
 
 @dataclass(frozen=True)
 class RayPoint:
-    """The objective and its derivative at step s of a ray, and the line that bounds R below."""
+    """The objective and its derivative at step s of a ray, and the line that bounds R below.
+
+    `risk` is None at the ends of a bracket, which need no more than their tangents: evaluations are
+    large beside the data.
+    """
 
     step: float
     objective: float
     slope: float
+    risk_value: float
     risk_slope: float
-    risk: Evaluation
+    risk: Evaluation | None
+
+    @property
+    def tangent(self) -> RayPoint:
+        return replace(self, risk=None)
 
 
 class Ray:
@@ -93,23 +102,26 @@ class Ray:
             step,
             float(evaluation.value + constant + step * (linear + step * square)),
             float(risk_slope + linear + 2 * step * square),
+            evaluation.value,
             risk_slope,
             evaluation,
         )
 
     def iterate(self, point: RayPoint) -> Iterate:
+        assert point.risk is not None
         w = self._origin.w + point.step * self._d
         return Iterate(w, self._origin.p + point.step * self._d_p, point.risk, point.objective)
 
     def minimise(
-        self, accuracy: float, *, flat: float = 0.0, max_points: int = 12
+        self, accuracy: float, *, flat: float = 0.0, descend: bool = False, max_points: int = 12
     ) -> tuple[RayPoint, RayPoint]:
         """The best point found, and the first trial at step 1.
 
         Brackets the minimum, then narrows the bracket by cubic steps (fast where J is smooth) in
         turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
         bound, less its rounding error, also certifies the end: no point of the ray is better by
-        more than `accuracy`. A search that has found no decrease yet may go on for longer. A trial
+        more than `accuracy`, except that a search which is to `descend` does not end so before it
+        has found a decrease. A search that has found none yet may go on for longer. A trial
         whose slope is below `flat` of the first is taken at once, unless J rises there by more than
         a rounding error.
         """
@@ -122,19 +134,22 @@ class Ray:
         while right.slope < 0 and points < max_points:
             left, right, points = right, self.at(2 * right.step), points + 1
         best = min(left, right, key=lambda point: point.objective)
+        left, right = left.tangent, right.tangent
         while left.slope < 0 < right.slope and points < (
             PATIENCE * max_points if best is origin else max_points
         ):
             step, bound = self._tangent_minimum(left, right)
             width = right.step - left.step
             rise = width * max(-left.risk_slope, right.slope)
-            if best.objective - bound + EPSILON * (right.objective + rise) <= accuracy:
+            left_over = best.objective - bound + EPSILON * (right.objective + rise)
+            if left_over <= accuracy and not (descend and best is origin):
                 break
             if points % 2:
                 step = _cubic_step(left, right)
             step = float(np.clip(step, left.step + 1e-3 * width, right.step - 1e-3 * width))
             middle, points = self.at(step), points + 1
             best = min(best, middle, key=lambda point: point.objective)
+            middle = middle.tangent
             left, right = (middle, right) if middle.slope < 0 else (left, middle)
         return best, trial
 
@@ -143,7 +158,7 @@ class Ray:
         constant, linear, square = self._quadratic
 
         def bound(tangent: RayPoint, step: float) -> float:
-            risk = tangent.risk.value + tangent.risk_slope * (step - tangent.step)
+            risk = tangent.risk_value + tangent.risk_slope * (step - tangent.step)
             return risk + constant + step * (linear + step * square)
 
         gap = bound(left, right.step) - bound(right, right.step)

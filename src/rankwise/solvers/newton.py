@@ -21,6 +21,7 @@ from rankwise.solvers.solver import (
     CONVERGED,
     INTERRUPTED,
     MAX_ITER,
+    STALLED,
     Progress,
     Solution,
     Solver,
@@ -67,7 +68,8 @@ class NewtonSolver(Solver):
             point = Iterate.at(np.zeros(n), np.zeros(m), self._risk, alpha)
             gradient = self._gradient(point, alpha)
             reference = float(np.linalg.norm(gradient))
-            origin = Origin(point.risk, gradient)
+            # Without the curvature, which would keep what was sorted for it.
+            origin = Origin(Evaluation(point.risk.value, point.risk.gradient), gradient)
             status, n_iter = MAX_ITER, 0
             if origin.is_nearly_best(alpha):
                 start, n_iter = origin.line_minimum(alpha), 1
@@ -93,10 +95,11 @@ class NewtonSolver(Solver):
                     n_iter += 1
                     ray = Ray(self._risk, alpha, point, direction, d_p)
                     predicted = -0.5 * float(gradient @ direction)
-                    found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT)
+                    found, _ = ray.minimise(LINE_ACCURACY * predicted, flat=FLAT, descend=True)
                     new = ray.iterate(found)
                     gradient = self._gradient(new, alpha)
                     if new.objective >= point.objective and np.linalg.norm(gradient) >= norm:
+                        status = STALLED
                         break
                     point = new
             except KeyboardInterrupt:

@@ -91,25 +91,29 @@ class SmoothedNewton:
             new, promised = self._step(at, alpha, forcing)
             while new is None and len(widths) > 1:
                 widths[-1] = float(np.sqrt(widths[-1] * widths[-2]))
-                if widths[-1] > 0.9 * widths[-2]:
-                    return
+                is_last = widths[-1] > 0.9 * widths[-2]
                 at = self._smoothed(at.point, widths[-1], alpha)
                 first_norm = at.norm
-                new, promised = self._step(at, alpha, 0.1)
+                new, promised = self._step(at, alpha, 0.1, descend=is_last)
+                if is_last:
+                    break
             if new is None:
                 return
             at, widths = new, widths[-1:]
 
-    def _step(self, at: _Smoothed, alpha: float, forcing: float) -> tuple[_Smoothed | None, float]:
-        """The best point along Newton's direction, or None if none is better; and the decrease that
-        the direction promises."""
+    def _step(
+        self, at: _Smoothed, alpha: float, forcing: float, descend: bool = False
+    ) -> tuple[_Smoothed | None, float]:
+        """The best point along Newton's direction, or None if none is better by a fair share (or at
+        all, if it is to `descend`) of the decrease that the direction promises; and that decrease.
+        """
         point = at.point
         direction, d_p = newton_direction(
             self._products, self._preconditioning, point.risk, at.gradient, alpha, forcing
         )
         promised = -0.5 * float(at.gradient @ direction)
         ray = Ray(at.risk, alpha, point, direction, d_p)
-        step, _ = ray.minimise(LINE_ACCURACY * promised, flat=FLAT)
+        step, _ = ray.minimise(LINE_ACCURACY * promised, flat=FLAT, descend=descend)
         new = ray.iterate(step)
         found = _Smoothed(at.risk, new, self._gradient(new, alpha))
         if new.objective >= point.objective and found.norm >= at.norm:

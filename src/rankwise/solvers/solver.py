@@ -12,13 +12,15 @@ import numpy as np
 from rankwise.exceptions import MissingRequirement
 
 CONVERGED, MAX_ITER, INTERRUPTED = "converged", "max_iter", "interrupted"
+STALLED = "stalled"
+"""Rounding errors hide what further iterations would gain."""
 
 
 @dataclass
 class Solution:
     """The best point found: ``objective − gap`` is a lower bound of the minimum.
 
-    ``w`` holds the coefficients. ``status`` is "converged", "max_iter" or "interrupted".
+    ``w`` holds the coefficients. ``status`` is one of the names above.
     ``history`` holds one objective, one gap and the seconds since the start for each iteration.
     Solvers in closed form do not evaluate the objective: theirs is None, with a gap of 0.
     ``error`` is the estimated norm of the error of ``w`` relative to that of ``w``, where a solver

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from itertools import pairwise
 
@@ -91,6 +91,14 @@ class Edges:
         """L v = v minus its mean over the edges of the same row (equation 35), O(q)."""
         means = np.bincount(self.rows, v, minlength=self.shape[0]) / np.maximum(self.counts, 1)
         return v - means[self.rows]
+
+
+def sampled_together(targets: Sequence[Edges], P: ndarray, R: ndarray) -> list[ndarray]:
+    """`sampled` for several sets of edges between the same nodes; a dense product is shared."""
+    if len(targets) > 1 and targets[0].dense:
+        product = (P @ R.T).ravel()
+        return [product[edges.flat] for edges in targets]
+    return [edges.sampled(P, R) for edges in targets]
 
 
 def _in_threads(task: Callable[[int, int], None], cuts: np.ndarray) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from rankwise.numerics.arrays import Matrix
 from rankwise.spaces.edges import Edges
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.pair_function import largest
+from rankwise.spaces.pair_function import best_of
 
 BLOCK = 2048
 Weigh = Callable[[np.ndarray, np.ndarray], np.ndarray]
@@ -64,10 +64,8 @@ class SmoothedRelation:
         return out
 
     def best(self, u: Matrix, V: Matrix, n_best: int) -> tuple[np.ndarray, np.ndarray]:
-        """Numbers of the best of V given the node u, best first, and their values, (n, k)."""
-        scores = self.scores(u, V)[0]
-        index = np.stack([largest(column, min(n_best, len(scores))) for column in scores.T], axis=1)
-        return index, np.take_along_axis(scores, index, axis=0)
+        """Numbers of the best of V given each node of u, best first, and their values."""
+        return best_of(self.scores(u, V), n_best)
 
     def _weights(self, nodes: Nodes, U: Matrix) -> np.ndarray:
         return self.weigh(*similarities(nodes, U))
@@ -111,9 +109,7 @@ class SimilarityFunction:
         return self.nodes.kernel_between(U[rows], V)[at, edges[:, 1]][:, None]
 
     def best(self, u: Matrix, V: Matrix, n_best: int) -> tuple[np.ndarray, np.ndarray]:
-        scores = self.scores(u, V)[0]
-        index = largest(scores[:, 0], min(n_best, len(scores)))[:, None]
-        return index, np.take_along_axis(scores, index, axis=0)
+        return best_of(self.scores(u, V), n_best)
 
 
 def similarities(nodes: Nodes, U: Matrix) -> tuple[np.ndarray, np.ndarray]:

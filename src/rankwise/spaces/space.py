@@ -20,7 +20,7 @@ from scipy.linalg import lapack, solve_triangular
 
 from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.numerics.tiles import inner_products
+from rankwise.numerics.tiles import TILE, inner_products, permute_rows
 from rankwise.spaces.basis_removal import BasisRemoval
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
@@ -56,8 +56,8 @@ class ItemMatrix(ABC):
         return (None, 0.0) if self.removal is None else self.removal.of(items)
 
     @abstractmethod
-    def kernel(self) -> np.ndarray:
-        """(m, m) inner products of the items."""
+    def gram(self) -> Gram:
+        """The items by their kernel matrix, for a loss over pairs of them."""
 
     @abstractmethod
     def take(self, items: np.ndarray) -> ItemMatrix: ...
@@ -81,9 +81,9 @@ class Features(ItemMatrix):
     def n_items(self) -> int:
         return self.F.shape[0]
 
-    def kernel(self) -> np.ndarray:
+    def gram(self) -> Gram:
         refuse_too_large(self.n_items, self.n_items, "the matrix F Fᵀ", "hold out fewer items")
-        return dense(self.F @ self.F.T)
+        return gram_near_origin(*moved_to_origin(self.F))
 
     def take(self, items: np.ndarray) -> Features:
         return Features(self.F[items])
@@ -93,26 +93,33 @@ class Features(ItemMatrix):
 
 
 class Gram(ItemMatrix):
-    """Items by their kernel matrix K; the coefficients of a model are dual coefficients."""
+    """Items by their kernel matrix K; the coefficients of a model are dual coefficients.
+
+    If K belongs to items that were moved by −c, `shift` (m,) holds their inner products with c. A
+    loss over pairs does not see c, so that K serves to train. Scores are (K + 1 shiftᵀ) a.
+    """
 
     name = "a kernel matrix"
     offers = frozenset({"kernel matrix"})
 
-    def __init__(self, K: np.ndarray):
+    def __init__(self, K: np.ndarray, shift: np.ndarray | None = None):
         self.K = K
+        self.shift = shift
 
     @property
     def n_items(self) -> int:
         return len(self.K)
 
-    def kernel(self) -> np.ndarray:
-        return self.K
+    def gram(self) -> Gram:
+        return self
 
     def take(self, items: np.ndarray) -> Gram:
-        return Gram(self.K[np.ix_(items, items)])
+        shift = None if self.shift is None else self.shift[items]
+        return Gram(self.K[np.ix_(items, items)], shift)
 
     def scores(self, items: np.ndarray, trained: np.ndarray, model: np.ndarray) -> np.ndarray:
-        return self.K[np.ix_(items, trained)] @ model
+        scores = self.K[np.ix_(items, trained)] @ model
+        return scores if self.shift is None else scores + self.shift[trained] @ model
 
 
 @dataclass(frozen=True)
@@ -181,19 +188,54 @@ def is_far(X: Matrix) -> bool:
     )
 
 
+def moved_to_origin(X: Matrix) -> tuple[Matrix, np.ndarray | None]:
+    """(X − c, c), c being the first item in columns that are farther from 0 than their range.
+
+    The differences are exact there, and other columns have c = 0, so that sparse items stay sparse:
+    a column with a zero is not far. (X, None) if no column is. O(m n).
+    """
+    m, n = X.shape
+    if isinstance(X, np.ndarray):
+        low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
+    else:
+        full = np.flatnonzero(np.bincount(X.indices, minlength=n) == m)
+        columns = dense(X[:, full])
+        low, high = np.zeros(n), np.zeros(n)
+        low[full], high[full] = columns.min(axis=0), columns.max(axis=0)
+    with np.errstate(over="ignore", invalid="ignore"):
+        far = np.maximum(low, -high) > high - low
+    if not far.any():
+        return X, None
+    c = np.where(far, dense(X[:1])[0], 0.0)
+    if isinstance(X, np.ndarray):
+        return X - c, c
+    moved = X.copy()
+    moved.data -= c[moved.indices]
+    return moved, c
+
+
+def gram_near_origin(X: Matrix, c: np.ndarray | None) -> Gram:
+    """X Xᵀ of items that were moved by −c."""
+    return Gram(inner_products(X), None if c is None else np.asarray(X @ c))
+
+
 class LinearSpace(Space):
     """f(x) = ⟨w, x⟩: features, or, where n > m and `may_be_dual`, the matrix X Xᵀ.
 
-    If the items are FAR from the origin beside their distances, these would be lost in X Xᵀ. Then
-    the features are the coordinates of the items in the m directions that span them, O(m² n).
+    If the items are far from the origin beside their distances, these would be lost in X Xᵀ. If the
+    loss does `ignore_offsets` of all items, they are moved to the origin. Otherwise, if they are
+    FAR, the features are the coordinates of the items in the m directions that span them, O(m² n).
     """
 
-    def __init__(self, X: Matrix, may_be_dual: bool = True):
+    def __init__(self, X: Matrix, may_be_dual: bool = True, ignore_offsets: bool = False):
         self._X = X
         m, n = X.shape
         self._is_dual = may_be_dual and n > m
         self._directions: np.ndarray | None = None
-        if self._is_dual and is_far(X):
+        self._origin: np.ndarray | None = None
+        if self._is_dual and ignore_offsets:
+            self._X, self._origin = moved_to_origin(X)
+        elif self._is_dual and is_far(X):
             self._directions = np.linalg.qr(np.vstack((X[1:] - X[0], X[0])).T)[0]
             self._is_dual = False
         self.representation = Representation(Kernel("linear"))
@@ -208,7 +250,9 @@ class LinearSpace(Space):
     def build_matrix(self) -> ItemMatrix:
         if self._directions is not None:
             return Features(self._X @ self._directions)
-        return Gram(inner_products(self._X)) if self._is_dual else Features(self._X)
+        if self._is_dual:
+            return gram_near_origin(self._X, self._origin)
+        return Features(self._X)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         if self._directions is not None:
@@ -223,13 +267,16 @@ class KernelSpace(Space):
         X_basis = None if kernel.is_precomputed else X.copy()
         self._X = X if X_basis is None else X_basis
         self.representation = Representation(kernel, np.arange(X.shape[0]), X_basis)
+        self._is_checked = False
 
     @property
     def has_kernel_matrix(self) -> bool:
         return True
 
     def build_matrix(self) -> Gram:
-        return Gram(self.representation.kernel.gram(self._X))
+        K = self.representation.kernel.gram(self._X, trusted=self._is_checked)
+        self._is_checked = True
+        return Gram(K)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         return solution
@@ -240,25 +287,37 @@ class CholeskySpace(Space):
 
     Section 4.2 of Pahikkala et al. (2009). A singular K is factorised with pivots, which then are
     the items of the expansion. A model that is trained on some rows of Z never leaves the span of
-    those rows, so Z serves every fold exactly.
+    those rows, so Z serves every fold exactly. Z takes the place of K in memory.
     """
 
     def __init__(self, X: Matrix, kernel: Kernel):
-        factor, pivots, rank, _ = lapack.dpstrf(kernel.gram(X), lower=1)
-        order, lower = pivots - 1, np.tril(factor[:, : int(rank)])
-        Z = np.empty_like(lower, order="C")
-        Z[order] = lower
-        index = order[: int(rank)]
+        K = np.ascontiguousarray(kernel.gram(X))
+        # LAPACK reads columns: it sees Kᵀ, and its upper factor is our lower one, row by row.
+        factor, pivots, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
+        Z, order, r = factor.T, pivots - 1, int(rank)
+        for row in range(r):
+            Z[row, row + 1 :] = 0.0
+        permute_rows(Z, order)
+        index = order[:r]
         X_basis = None if kernel.is_precomputed else X[index]
         self.representation = Representation(kernel, index, X_basis)
-        self._Z, self._lower = Z, Z[index]
+        self._Z, self._pivots = Z if r == len(Z) else Z[:, :r].copy(), index
 
     def build_matrix(self) -> Features:
         return Features(self._Z)
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
-        """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i), O(m²)."""
-        return solve_triangular(self._lower, solution, lower=True, trans="T")
+        """Coefficients b of the pivots with f(x) = Σ b_i k(x, x_i): Lᵀ b = w, O(m²).
+
+        The rows of the triangle L are those of the pivots in Z; a few at a time are copied.
+        """
+        index, b = self._pivots, np.array(solution)
+        for low in range((len(index) - 1) // TILE * TILE, -1, -TILE):
+            rows = slice(low, min(low + TILE, len(index)))
+            L = self._Z[index[rows]]
+            b[rows] = solve_triangular(L[:, rows], b[rows], lower=True, trans="T")
+            b[:low] -= L[:, :low].T @ b[rows]
+        return b
 
 
 class ReducedSpace(Space):
@@ -302,12 +361,16 @@ def build_space(
     random_state: RandomState = None,
     *,
     as_features: bool = False,
+    ignore_offsets: bool = False,
 ) -> Space:
-    """The space of a kernel and an optional reduced set; `as_features` for solvers that need Φ."""
+    """The space of a kernel and an optional reduced set; `as_features` for solvers that need Φ.
+
+    `ignore_offsets` says that the loss does: it is over differences of scores.
+    """
     if basis is not None:
         index = choose_basis(basis, X.shape[0], random_state)
         X = kernel.square(X)
         return ReducedSpace(NystromMap(kernel, index).fit_basis(X[index]), X)
     if kernel.is_linear:
-        return LinearSpace(X, may_be_dual=not as_features)
+        return LinearSpace(X, not as_features, ignore_offsets)
     return CholeskySpace(X, kernel) if as_features else KernelSpace(X, kernel)

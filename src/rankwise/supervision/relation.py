@@ -113,6 +113,32 @@ class Labels:
         return Y, rows, columns
 
 
+Profile = tuple[np.ndarray, np.ndarray]
+"""Mean labels (p, p') of each node's pairs, and which of them were observed."""
+
+
+def label_profiles(labels: Labels, sign: int, two_domains: bool) -> tuple[Profile, Profile]:
+    """The interaction profiles of the row nodes and of the column nodes.
+
+    Parallel edges are averaged. In one domain a node has one profile for both roles: in a symmetric
+    or reciprocal relation an edge and its reverse are one, in a general one the profile holds the
+    node's row and, after it, its column.
+    """
+    if labels.is_complete:
+        total, count = labels.Y.copy(), np.ones(labels.shape)
+    else:
+        flat, size = labels.rows * labels.shape[1] + labels.columns, np.prod(labels.shape)
+        total = np.bincount(flat, labels.y, minlength=size).reshape(labels.shape)
+        count = np.bincount(flat, minlength=size).reshape(labels.shape).astype(float)
+    if sign:
+        total, count = total + sign * total.T, count + count.T
+    Y, seen = total / np.maximum(count, 1), count > 0
+    if two_domains:
+        return (Y, seen), (Y.T, seen.T)
+    both = (Y, seen) if sign else (np.hstack([Y, Y.T]), np.hstack([seen, seen.T]))
+    return both, both
+
+
 def check_labels(
     Y: ArrayLike | None, edges: ArrayLike | None, shape: Shape
 ) -> tuple[list[Labels], bool]:

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rankwise.exceptions import PreferenceWarning
+from rankwise.evaluation.transitivity import FEWEST_GROUPS, transitivity_test
+from rankwise.exceptions import PreferenceWarning, UndefinedMetric
 from rankwise.learners.rank_logistic import RankLogistic
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
@@ -20,12 +21,17 @@ from rankwise.workflow.standings import (
     BoardOptions,
     Leaderboard,
     Newcomer,
+    OrderTest,
     Question,
     Standing,
 )
 
-MOST_ITEMS = 3000
-"""Ranks and intervals need a matrix of all items."""
+MOST_ITEMS = 10_000
+"""Ranks and intervals need the covariance of all items: 800 MB and minutes for so many."""
+STRONGEST = 500
+"""Probabilities, and pairs to ask next, are about so many items, the strongest ones."""
+MOST_TESTED, DRAWS = 500, 999
+"""Up to so many items, so many sets of votes are drawn to see whether there is an order."""
 SMALLEST_CATEGORY = 10
 """Categories with fewer votes have no board of their own."""
 
@@ -57,8 +63,9 @@ def build_board(
     compared[votes.winner] = compared[votes.loser] = True
     if compared.sum() > MOST_ITEMS:
         raise ValueError(
-            f"a leaderboard has at most {MOST_ITEMS:,} items, and these votes are about "
-            f"{compared.sum():,}: rankwise.RankLogistic gives their strengths."
+            f"a leaderboard has at most {MOST_ITEMS:,} items, because its intervals need the "
+            f"covariance of all of them, and these votes are about {compared.sum():,}: "
+            "rankwise.RankLogistic(alpha).fit(None, preferences=votes) gives their strengths."
         )
     known, new = np.flatnonzero(compared), np.flatnonzero(~compared)
     told = votes.take(known)
@@ -74,11 +81,19 @@ def build_board(
         board.newcomers = _newcomers(standings, fitted.features, items, new)
     if category is not None:
         board.categories = _by_category(told, options, category, progress)
+    progress("looking for cycles")
+    board.transitivity = _transitivity(told)
     board.counts = _counts(told, new)
     board.model = _about(fitted, options)
     board.notes = notes_on(told, fitted.model, options, votes.never_compared, items is not None)
+    if board.transitivity is not None:
+        board.notes.insert(0, f"{board.transitivity}")
     if fitted.features is not None:
         board.notes += on_filled(fitted.features.filled)
+    if len(known) > STRONGEST:
+        board.notes.append(
+            f"Probabilities, and pairs to ask next, are about the {STRONGEST} strongest items."
+        )
     return board
 
 
@@ -138,9 +153,11 @@ def _whole(number: float) -> float:
 def _win_matrix(model: RankLogistic) -> np.ndarray:
     """The probability that the item of the row beats that of the column, without order effect.
 
-    With a model of ties, half of the probability of a tie is added.
+    With a model of ties, half of the probability of a tie is added. Of the strongest items only,
+    if there are many.
     """
-    order, m = _order(model), len(model.strengths_)
+    order = _order(model)[:STRONGEST]
+    m = len(order)
     pairs = np.stack(np.meshgrid(order, order, indexing="ij"), axis=-1).reshape(-1, 2)
     different = pairs[:, 0] != pairs[:, 1]
     chance = np.full(m * m, 0.5)
@@ -153,7 +170,10 @@ def _questions(votes: Preferences, model: RankLogistic, n: int) -> list[Question
     m = len(model.strengths_)
     if m < 2 or n < 1:
         return []
-    pairs = model.next_pairs(n=min(n, m * (m - 1) // 2))
+    strongest = np.sort(_order(model)[:STRONGEST])
+    first, second = np.triu_indices(len(strongest), 1)
+    among = np.column_stack((strongest[first], strongest[second]))
+    pairs = model.next_pairs(n=min(n, len(among)), candidates=among)
     said = model.preference_proba(None, pairs, neutral=True)
     chance = said if said.ndim == 1 else said[:, 0] + said[:, 1] / 2
     assert votes.items is not None
@@ -170,6 +190,24 @@ def _asked(votes: Preferences, pairs: np.ndarray, m: int) -> np.ndarray:
     keys = np.minimum(votes.winner, votes.loser) * m + np.maximum(votes.winner, votes.loser)
     wanted = pairs.min(axis=1) * m + pairs.max(axis=1)
     return np.array([votes.weight[keys == key].sum() for key in wanted])
+
+
+def _transitivity(votes: Preferences) -> OrderTest | None:
+    """Whether the votes have an order; None if they hold no cycle, or too little for the test."""
+    if len(votes.items if votes.items is not None else []) > MOST_TESTED:
+        return None
+    counted = np.flatnonzero(votes.weight > 0)
+    judges = None if votes.judge is None else np.asarray(votes.judge)[counted]
+    if judges is not None and len(np.unique(judges)) < FEWEST_GROUPS:
+        return None
+    try:
+        found = transitivity_test(
+            votes.subset(counted), groups=judges, n_permutations=DRAWS, random_state=0
+        )
+    except UndefinedMetric:
+        return None
+    shares = (found.cyclic_share, found.expected_share)
+    return OrderTest(*shares, found.p_value, found.order_p_value, found.units)
 
 
 def _newcomers(

@@ -82,6 +82,12 @@ def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Ex
     ranker = model.ranker
     given, ranked = sides_of(ranker.condition)
     function, domains = ranker.pair_function, relation.domains
+    if not function.pairwise.is_kronecker or function.effects is not None:
+        raise ValueError(
+            "the parts of a score are those of pairwise='kronecker' without effects; this model "
+            f"has pairwise={function.pairwise.name!r} and effects="
+            f"{ranker.fitted_parameters.effects!r}."
+        )
     spaces = function.rows, function.columns
     condition = domains[given].X[relation.edges[[a], given]]
     pair = domains[ranked].X[relation.edges[[a, b], ranked]]

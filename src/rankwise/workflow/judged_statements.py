@@ -106,7 +106,7 @@ def judge_recipes_on_statements(
         staying = np.delete(np.arange(len(preferences)), held)
         f = train_best(recipes, items.with_statements(staying)).predict(items.X, items.qid)
         judged.append((test, (f[preferences.winner[test]] - f[preferences.loser[test]])[None]))
-    shares, influence = share_of_statements(preferences, outer.units, judged, 1)
+    shares, influence = share_of_statements(preferences, outer.counted, judged, 1)
     share, own = float(shares[0, 0]), np.nan_to_num(influence[0, :, 0])
     limits = interval_of_share(share, TRAINING * float(own @ own), 0.95, len(own))
     measure = Measure("preferences", share, *limits, title=RIGHT)

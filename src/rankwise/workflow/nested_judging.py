@@ -23,7 +23,7 @@ from rankwise.workflow.judging import MEASURED, Judgement, Measure, judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import label_of
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.suited_measures import suited
 from rankwise.workflow.training import train_best
 
@@ -77,6 +77,7 @@ def judge_recipes(
         asked, seconds = found.measures[0], time.perf_counter() - started
         return NestedJudgement(found, asked, [], np.zeros(0), folds, seconds)
     y, queries = checked_scores(items.y, items.qid)
+    assert isinstance(y, np.ndarray)
     several = len(queries) > 1
     groups = group_labels(items.groups, len(y))
     kept = kept_together(queries, groups)
@@ -92,7 +93,8 @@ def judge_recipes(
         chosen.append(_chosen(model.training, recipes))
     units = queries.labels[queries.codes] if several else fold_of_item
     scoring = recipes[0].scoring
-    judgement = judge(y, scores, units, scoring=_measures(scoring))
+    relevant = recipes[0].relevant
+    judgement = judge(y, scores, units, relevant=relevant, scoring=_measures(scoring))
     verdict = None
     if items.baseline is not None:
         comparison = compare_out_of_fold(
@@ -102,7 +104,7 @@ def judge_recipes(
             units,
             by_query=several,
             groups=items.groups,
-            scoring=suited(scoring or "concordance", y),
+            scoring=suited(scoring or "concordance", y, relevant),
         )
         verdict = comparison.against(items.baseline_name)
     seconds = time.perf_counter() - started

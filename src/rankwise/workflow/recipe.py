@@ -29,7 +29,12 @@ COLUMN_OPTIONS = tuple(f"column_{name}" for name in KERNEL_OPTIONS)
 SETTINGS = ("edges", "rows", "columns", "both")
 """What can be new when a model of a relation predicts."""
 RELATION_OPTIONS = (*KERNEL_OPTIONS, *COLUMN_OPTIONS, "cv", "relation", "condition", "new")
-USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring")
+USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring", "relevant")
+PLAIN_ARGUMENTS = (
+    *("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"),
+    *("item_effect", "order_effect"),
+)
+"""Fields that are arguments of the learners which use them, unless they are None."""
 MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
 """Kernels that have a width: the distance between items that they use, and its power."""
 MEDIAN_OF = 1000
@@ -106,7 +111,7 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:GreedyRankRLS",
         "rank-rls with few features (--select), added one by one by their held-out error",
         {name: {"loss": name} for name in ("magnitude", "unit", "relative")},
-        ("alpha", "select", "query_weight", "cv"),
+        ("alpha", "select", "query_weight", "cv", "outcomes"),
         "by_greedy_selection",
         argument="alpha",
     ),
@@ -127,7 +132,10 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:RankLogistic",
         "probabilities of preferences (Bradley-Terry); learns from --preferences only",
         {"logistic": {}},
-        ("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+        (
+            *("alpha", *KERNEL_OPTIONS, "basis", "cv", "tol", "max_iter", "preferences"),
+            *("item_effect", "order_effect"),
+        ),
         "over_preferences",
         "rankwise:RankLogisticCV",
         needs_preferences=True,
@@ -204,6 +212,9 @@ class Recipe:
     rounds: str | int = "auto"
     cv: str | int = "auto"
     scoring: str | None = None  # None is the share of pairs, for mprank the error of differences
+    relevant: float | None = None  # MAP: the lowest relevant score; None where grades tell it
+    item_effect: float = 0.0
+    order_effect: bool = False
     tol: float | None = None
     max_iter: int | None = None
     relation: str = "general"
@@ -308,7 +319,7 @@ class Recipe:
             arguments |= {"n_features_to_select": wanted, "cv": self.cv}
         if "basis" in used or "rounds" in used:
             arguments["random_state"] = self.seed
-        for name in ("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"):
+        for name in PLAIN_ARGUMENTS:
             if name in used and getattr(self, name) is not None:
                 arguments[name] = getattr(self, name)
         return arguments, found

@@ -20,7 +20,7 @@ from rankwise.workflow.relation_recipe import (
     relation_arguments,
     without_lone_objects,
 )
-from rankwise.workflow.search import SearchPath
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 
 FOLDS = 5

@@ -7,20 +7,19 @@ candidate did. `options` are the constructor arguments of the learner except the
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.evaluation import regularisation_curve
-from rankwise.evaluation.intervals import TOO_FEW, student_interval
 from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
 from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.metrics.scorers import Scorer, read_scoring
-from rankwise.model_selection.choosing import EQUAL, DefaultGrid, search_grid
+from rankwise.model_selection.choosing import DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
@@ -28,132 +27,19 @@ from rankwise.numerics.progress import track
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
+from rankwise.workflow.search_path import (
+    COMPARABLE,
+    CONCORDANCE,
+    COST,
+    LEFT,
+    PREFERENCES,
+    SearchPath,
+)
 from rankwise.workflow.suited_measures import suited
 
-CONCORDANCE = "share of held-out pairs in the right order"
-COMPARABLE = "share of held-out comparable pairs in the right order"
-PREFERENCES = "share of held-out preferences in the right order"
-COST = "held-out squared error of differences"
-LEFT = "share of the held-out squared error left (too good: the features were chosen by it)"
 MOST_ROUNDS = 300
 SELECTION_ALPHAS = DefaultGrid(32.0, -3, 3, limit=12, step=1)
 REFITTED_ALPHAS = DefaultGrid(10.0, -4, 2, limit=10, step=2)
-
-
-@dataclass
-class SearchPath:
-    """The candidates of one parameter, each with its held-out score and standard error.
-
-    `by` says in words what was held out, and `judged` what the score measures; `scoring` is the
-    name of that measure, or None. The score is a mean over `units` queries or folds (or over as
-    many pairs without a common item), if that is known.
-    """
-
-    parameter: str
-    value: np.ndarray
-    score: np.ndarray
-    score_se: np.ndarray | None
-    chosen: float
-    by: str
-    judged: str = CONCORDANCE
-    scoring: str | None = None
-    units: int | None = None
-
-    def __post_init__(self) -> None:
-        for name in ("value", "score", "score_se"):
-            if getattr(self, name) is not None:
-                setattr(self, name, np.asarray(getattr(self, name), dtype=float))
-
-    @property
-    def lower_is_better(self) -> bool:
-        return self.judged in (COST, LEFT)
-
-    @property
-    def at_chosen(self) -> tuple[float, float | None]:
-        """The score of the chosen candidate and its standard error."""
-        nearest = int(np.argmin(np.abs(self.value - self.chosen)))
-        error = None if self.score_se is None else float(self.score_se[nearest])
-        return float(self.score[nearest]), error
-
-    @property
-    def interval(self) -> tuple[float, float] | None:
-        """The 95% interval of the score of the chosen candidate, if it has a standard error."""
-        score, error = self.at_chosen
-        return None if error is None else self._interval(score, error)
-
-    @property
-    def band(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """The ends of the 95% intervals of all candidates; the score itself if it has none."""
-        if self.score_se is None:
-            return None
-        pairs = zip(self.score.tolist(), self.score_se.tolist())
-        ends = [self._interval(score, error) or (score, score) for score, error in pairs]
-        low, high = np.array(ends).T
-        return low, high
-
-    def _interval(self, score: float, error: float) -> tuple[float, float] | None:
-        limits = read_scoring(self.scoring).range
-        if self.units is None:
-            if not np.isfinite(error) or error < EQUAL:
-                return None
-            return max(score - 1.96 * error, limits[0]), min(score + 1.96 * error, limits[1])
-        variance = error**2 if np.isfinite(error) else 0.0
-        low, high = student_interval(score, variance, 0.95, self.units, limits)
-        return (low, high) if np.isfinite(high - low) else None
-
-    @property
-    def spread(self) -> str:
-        """The standard error in words, or the interval where the error would look too certain."""
-        _, error = self.at_chosen
-        few = self.units is not None and self.units < TOO_FEW
-        if error is not None and error > EQUAL and not few:
-            return f" ± {error:.4f}"
-        if self.interval is None:
-            return ""
-        low, high = self.interval
-        why = f"{self.units} queries or folds are too few" if few else "all have the same score"
-        return f", 95% interval {low:.4f} to {high:.4f}: {why} to tell an error"
-
-    @property
-    def needs_wider_grid(self) -> bool:
-        """Whether the smallest or the largest alpha won, and its neighbour in the grid lost.
-
-        A grid that was extended as far as scores change ends in candidates with equal scores.
-        """
-        order = np.argsort(self.value)
-        values, scores = self.value[order], self.score[order]
-        if self.parameter != "alpha" or len(values) < 2:
-            return False
-        gain = scores - np.append(scores[1:], scores[-2])
-        gain[1:-1] = 0.0
-        if self.lower_is_better:
-            gain = -gain
-        return bool((gain[values == self.chosen] > EQUAL).any())
-
-    @property
-    def wider_grid_hint(self) -> str:
-        """What to do if `needs_wider_grid`."""
-        end, beyond = ("smallest", "smaller")
-        if self.chosen == self.value.max():
-            end, beyond = ("largest", "larger")
-        return (
-            f"the {end} candidate won, alpha {self.chosen:.5g}: --alpha takes a list with {beyond} "
-            "ones, as in --alpha 1e-3,1,1e3, and --alpha auto searches as far as needed."
-        )
-
-    def record(self) -> dict[str, Any]:
-        """The path as plain values for the training record."""
-        plain = ("parameter", "chosen", "by", "judged", "scoring", "units")
-        values = {name: getattr(self, name) for name in plain}
-        for name in ("value", "score", "score_se"):
-            array = getattr(self, name)
-            values[name] = None if array is None else [float(x) for x in array]
-        return values
-
-    @classmethod
-    def from_record(cls, record: dict[str, Any] | None) -> SearchPath | None:
-        """The path in a training record; None if the parameter was given, so nothing was chosen."""
-        return cls(**record) if record else None
 
 
 @dataclass
@@ -211,7 +97,6 @@ def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     """Alpha = 1/C by folds, with one fit per fold and candidate."""
-    _refuse_groups(recipe, items)
     scale = _deviation_within_queries(items) if options["norm"] == 1 else 1.0
     cv = _folds(recipe, items, REFITTED_FOLDS)
     estimator, scoring = recipe.method.estimator(**options), _scoring(recipe, items)
@@ -226,6 +111,7 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
             alphas=1 / alphas,
             parameter="C",
             cv=cv,
+            groups=items.groups,
             scoring=scoring,
         )
         units.append(curve.units)
@@ -246,14 +132,6 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
     about = (_judged(recipe), recipe.scoring, units[0])
     return Fit(model, SearchPath("alpha", *scores, chosen, by, *about))
-
-
-def _refuse_groups(recipe: Recipe, items: Items) -> None:
-    if items.groups is not None:
-        raise ValueError(
-            f"{recipe.learner} cannot hold groups out together: --groups is for rank-rls, "
-            "rank-svm, rank-boost, and mprank with the squared loss."
-        )
 
 
 def _deviation_within_queries(items: Items) -> float:
@@ -296,15 +174,19 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
 
 
 def by_greedy_selection(recipe: Recipe, options: dict, items: Items) -> Fit:
-    """Alpha by the held-out error after the last feature: one selection for each candidate."""
-    _refuse_groups(recipe, items)
+    """Alpha by the held-out error after the last feature: one selection for each candidate.
+
+    With a measure by name it is chosen by folds, in each of which the features are selected again.
+    """
+    labels = {} if items.groups is None else {"groups": items.groups}
     if recipe.scoring is not None:
-        raise ValueError(f"{recipe.learner} chooses by its held-out error: omit --scoring.")
+        return _selection_by_measure(recipe, options, items, labels)
     models: dict[float, Any] = {}
 
     def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         for alpha in map(float, alphas):
-            models[alpha] = recipe.method.build(alpha, options).fit(items.X, **items.supervision)
+            model = recipe.method.build(alpha, options)
+            models[alpha] = model.fit(items.X, **items.supervision, **labels)
         errors = [models[a].criterion_[-1] / models[a].criterion_of_none_ for a in alphas]
         return -np.array(errors)[:, None], np.zeros((len(alphas), 1, 1))
 
@@ -313,6 +195,33 @@ def by_greedy_selection(recipe: Recipe, options: dict, items: Items) -> Fit:
     chosen = float(grid.alphas[grid.best[0]])
     by, errors = models[chosen].cv_, -grid.scores[:, 0]
     return Fit(models[chosen], SearchPath("alpha", grid.alphas, errors, None, chosen, by, LEFT))
+
+
+def _selection_by_measure(
+    recipe: Recipe, options: dict, items: Items, labels: dict[str, Any]
+) -> Fit:
+    """Alpha by the measure on folds whose items neither selection nor training saw."""
+    cv = _folds(replace(recipe, cv="auto"), items, REFITTED_FOLDS)
+    scoring = _scoring(recipe, items)
+    estimator = recipe.method.estimator(**options)
+    told = (items.X, items.y, items.qid)
+    units: list[int | None] = []
+
+    def score(alphas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        curve = regularisation_curve(
+            estimator, *told, alphas=alphas, cv=cv, scoring=scoring, **labels
+        )
+        units.append(curve.units)
+        return curve.score[:, None], curve.score_se[:, None, None]
+
+    given = None if recipe.alpha == "auto" else np.sort(recipe.candidates(()))
+    grid = search_grid(score, given, SELECTION_ALPHAS, ceiling=highest_score(scoring))
+    chosen = float(grid.alphas[grid.best[0]])
+    model = recipe.method.build(chosen, options).fit(items.X, **items.supervision, **labels)
+    judged = COMPARABLE if isinstance(items.y, Censored) else _judged(recipe)
+    scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
+    by, about = _held_out_in_words(cv, items), (judged, recipe.scoring, units[0])
+    return Fit(model, SearchPath("alpha", *scores, chosen, by, *about))
 
 
 def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
@@ -337,7 +246,9 @@ def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
     alphas = None if recipe.alpha == "auto" else recipe.candidates(())
     folds: dict[str, Any] = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
     y = np.asarray(relation.y, dtype=float)
-    folds["scoring"] = None if recipe.scoring is None else suited(recipe.scoring, y)
+    folds["scoring"] = None
+    if recipe.scoring is not None:
+        folds["scoring"] = suited(recipe.scoring, y, recipe.relevant)
     search = ConditionalRankerCV(recipe.method.estimator(**options), alphas=alphas, **folds)
     search.fit(relation.nodes, relation.y, edges=relation.edges)
     results = search.cv_results_
@@ -361,7 +272,7 @@ def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
                 "--scoring out."
             )
         return measure
-    return suited(recipe.scoring, np.asarray(items.y, dtype=float))
+    return suited(recipe.scoring, np.asarray(items.y, dtype=float), recipe.relevant)
 
 
 def _judged(recipe: Recipe) -> str:

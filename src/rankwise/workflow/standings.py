@@ -13,6 +13,8 @@ from rankwise.workflow.ranking_data import counted
 ALPHA = 0.01
 """The default prior: strengths have a standard deviation of 7, so it hardly shrinks them."""
 HARDEST = 5
+LEVEL = 0.05
+"""p-values of at most this contradict what they test."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,43 @@ class Question:
     probability: float
 
 
+@dataclass(frozen=True)
+class OrderTest:
+    """Whether one list of strengths explains the votes: evaluation.transitivity_test in short.
+
+    `units` says what was drawn anew: statements, or groups (judges).
+    """
+
+    cyclic_share: float
+    expected_share: float
+    p_value: float
+    order_p_value: float
+    units: str
+
+    def __str__(self) -> str:
+        shares = (
+            f"{self.cyclic_share:.0%} of the flow of votes goes round in cycles, "
+            f"{self.expected_share:.0%} expected by chance, p = {self.p_value:.2g}"
+        )
+        if self.p_value <= LEVEL:
+            return (
+                f"One list of strengths does not explain the votes ({shares}): some items beat "
+                "each other in a circle, so ranks say little about single pairs."
+            )
+        if self.order_p_value > LEVEL:
+            return (
+                f"The votes do not show an order: coin tosses would do as well (p = "
+                f"{self.order_p_value:.2g})."
+            )
+        return f"One list of strengths explains the votes ({shares})."
+
+
 @dataclass
 class Leaderboard:
     """Everything that the command prints, writes as JSON, or puts on the page."""
 
     standings: list[Standing]
-    probabilities: np.ndarray  # (n, n) that the row's item beats the column's, in order of rank
+    probabilities: np.ndarray  # (n, n) that the row's item beats the column's, the best n items
     questions: list[Question] = field(default_factory=list)
     newcomers: list[Newcomer] = field(default_factory=list)
     covariates: list[Covariate] = field(default_factory=list)
@@ -85,6 +118,7 @@ class Leaderboard:
     notes: list[str] = field(default_factory=list)
     counts: dict[str, Any] = field(default_factory=dict)
     model: dict[str, Any] = field(default_factory=dict)
+    transitivity: OrderTest | None = None
 
     def hardest(self, most: int = HARDEST) -> list[Standing]:
         """The items with the widest rank intervals; none if every rank is certain."""
@@ -104,6 +138,7 @@ class Leaderboard:
             **self.counts,
             "model": self.model,
             "notes": self.notes,
+            "transitivity": None if self.transitivity is None else asdict(self.transitivity),
             "board": [asdict(one) for one in self.standings],
             "probabilities": [[float(p) for p in row] for row in self.probabilities],
             "next": [asdict(one) for one in self.questions],

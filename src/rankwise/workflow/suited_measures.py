@@ -34,15 +34,14 @@ def suited(name: str, y: np.ndarray, relevant: float | None = None) -> Scorer:
         relevant = lowest_relevant(y) if relevant is None else relevant
         if relevant is None:
             raise UnsuitedScores(
-                "give --relevant, the lowest relevant score (evaluate and report), or choose "
-                "another measure"
+                "give --relevant, the lowest relevant score, or choose another measure"
             )
         if not np.any(y >= relevant):
             raise UnsuitedScores(f"no item has a score of {relevant:g} or more")
         if np.all(y >= relevant):
             raise UnsuitedScores(
                 f"all scores are {relevant:g} or more, so that every item counts as relevant: "
-                "choose a larger --relevant (evaluate and report), or another measure"
+                "choose a larger --relevant, or another measure"
             )
         return Scorer("map", relevant=relevant)
     return scorer

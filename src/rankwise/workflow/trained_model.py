@@ -12,6 +12,7 @@ import numpy as np
 import sklearn
 from sklearn.base import BaseEstimator
 
+from rankwise.io.feature_columns import read_frame
 from rankwise.numerics.frame_columns import column_names, require_columns
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.ranking_data import Items, numbered
@@ -99,14 +100,24 @@ class TrainedModel(BaseEstimator):
     def prepared(self, X: Any, qid: Any = None) -> Any:
         """The items scaled, as the ranker sees them.
 
-        The columns of a frame are matched by name with the features of training. A model whose
-        features had no names takes the columns in their order.
+        The columns of a frame are matched by name with the features of training, or with the
+        columns of the table that it learnt from, if these held categories, dates or the like. A
+        model whose features had no names takes the columns in their order.
         """
         names = self.training.get("features") or []
-        if column_names(X) is not None and names != numbered("feature", len(names)):
-            X = require_columns(X, names, "the frame")
-            X = X.to_numpy() if not hasattr(self.ranker, "feature_names_in_") else X
+        given = column_names(X)
+        if given is not None and names != numbered("feature", len(names)):
+            X = self._by_name(X, names, set(given))
         return X if self.scaler is None else self.scaler.transform(X, qid)
+
+    def _by_name(self, X: Any, names: list[str], given: set[str]) -> Any:
+        """The features of training from a frame: encoded already, or as the raw columns."""
+        reading = self.training.get("reading") or {}
+        learnt = reading.get("learnt") or []
+        if learnt and not reading.get("arrays") and not given.issuperset(names):
+            return read_frame(X, learnt)
+        X = require_columns(X, names, "the frame")
+        return X.to_numpy() if not hasattr(self.ranker, "feature_names_in_") else X
 
     def predict(self, X: Any, qid: Any = None) -> np.ndarray:
         """Scores of the items X, higher is better.

@@ -24,6 +24,7 @@ from rankwise.workflow.recipe_choice import label_of
 from rankwise.workflow.relation_pairs import pairs_record, refuse_unmirrored
 from rankwise.workflow.relation_recipe import relation_arguments
 from rankwise.workflow.search import Fit
+from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
 
 
@@ -57,7 +58,7 @@ def train_best(recipes: Sequence[Recipe], data: Any) -> TrainedModel:
     tried: list[dict[str, Any]] = []
     for recipe in recipes:
         model = train(recipe, data)
-        path = search.SearchPath.from_record(model.training["path"])
+        path = SearchPath.from_record(model.training["path"])
         if path is None or path.lower_is_better:
             raise ValueError(
                 f"{recipe.learner} cannot be compared with other recipes: it "
@@ -98,8 +99,11 @@ def _fit_items(recipe: Recipe, items: Items) -> Fit:
     items, scaler = _prepared(recipe, items)
     options, found = recipe.arguments(len(items), items.X)
     if not recipe.searches:
-        model = recipe.method.build(recipe.value, options).fit(items.X, **items.supervision)
-        return Fit(model, None, found, scaler)
+        model = recipe.method.build(recipe.value, options)
+        labels = {}
+        if items.groups is not None and "select" in recipe.method.options:
+            labels = {"groups": items.groups}  # the selection itself holds items out
+        return Fit(model.fit(items.X, **items.supervision, **labels), None, found, scaler)
     choose = recipe.method.choose if items.preferences is None else search.over_preferences
     return replace(choose(recipe, options, items), found=found, scaler=scaler)
 
@@ -165,5 +169,5 @@ def unfitted(model: TrainedModel) -> Any:
     record = model.training
     recipe = replace(Recipe.from_record(record["recipe"]), **record["found"])
     options, _ = recipe.arguments(n_items=0)
-    path = search.SearchPath.from_record(record["path"])
+    path = SearchPath.from_record(record["path"])
     return recipe.method.build(recipe.value if path is None else path.chosen, options)

@@ -12,7 +12,7 @@ from rankwise.workflow.judged_outcomes import OutcomeJudgement
 from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.search import COST, SearchPath
+from rankwise.workflow.search_path import COST, SearchPath
 from rankwise.workflow.suited_measures import suited
 
 CHANCE = 0.5
