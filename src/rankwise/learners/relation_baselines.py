@@ -48,6 +48,9 @@ class RelationBaseline(SideKernelArguments, RelationModel):
         self.n_observed_ = int(self._observed.sum())
         return self
 
+    def catalogue(self, V):
+        raise ValueError("a baseline has no coefficients to prepare: give V itself to rank.")
+
     def _check_parameters(self) -> None:
         """Refuse constructor arguments that make no sense."""
 

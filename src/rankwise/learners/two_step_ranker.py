@@ -145,7 +145,9 @@ def kernel_tags(tags, kernel):
     """The tags of a learner of relations whose kernel is one value or a pair."""
     tags.input_tags.sparse = True
     kernels = pair_of(kernel, "kernel")
-    tags.input_tags.pairwise = any(Kernel(one).is_precomputed for one in kernels)
+    tags.input_tags.pairwise = any(
+        isinstance(one, str) and Kernel(one).is_precomputed for one in kernels
+    )
     tags.target_tags.required = True
     return tags
 
