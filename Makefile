@@ -44,8 +44,8 @@ attack: .venv/.ready
 
 PROSE := src tests benchmarks examples docs README.md CHANGELOG.md CONTRIBUTING.md pyproject.toml
 lint: .venv/.lint
-	$(BIN)/ruff check src tests benchmarks examples docs/_hooks
-	$(BIN)/ruff format --check src tests benchmarks examples docs/_hooks
+	$(BIN)/ruff check src tests benchmarks examples docs/conf.py docs/draw_home.py
+	$(BIN)/ruff format --check src tests benchmarks examples docs/conf.py docs/draw_home.py
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 	$(BIN)/codespell $(PROSE)
@@ -61,10 +61,9 @@ bench: .venv/.ready
 papers: .venv/.ready
 	$(BIN)/python -m benchmarks.papers $(AGAIN)
 
-# Builds the site in build/site and runs the examples of the gallery. The variable turns off an
-# advertisement of the theme, which is not a warning about the site.
+# Builds the site in build/site and runs the examples of the gallery; a warning is an error.
 docs: .venv/.ready
-	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs build/site
 
 clean:
-	rm -rf .venv .venv-oldest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache
+	rm -rf .venv .venv-oldest build dist src/*.egg-info .pytest_cache .mypy_cache .ruff_cache docs/gallery docs/api/generated

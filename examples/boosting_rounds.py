@@ -1,4 +1,6 @@
-"""Boosting with missing values, and when to stop.
+"""
+Boosting with missing values, and when to stop
+==============================================
 
 In each round, RankBoost adds one threshold on one feature. A missing value counts as information.
 Held-out queries choose the number of rounds; the staged predictions show the effect of more rounds.

@@ -1,4 +1,6 @@
-"""Training with a known distance to the optimum.
+"""
+Training with a known distance to the optimum
+=============================================
 
 In every iteration, the bundle method of RankSVM has an upper and a lower bound of the optimum.
 Newton's method for the squared hinge has a bound from strong convexity. Both stop when the gap is

@@ -1,4 +1,6 @@
-"""A regularisation path with honest error bars.
+"""
+A regularisation path with honest error bars
+============================================
 
 Every alpha is judged on 97,461 pairs of patients. A model that saw neither patient predicts each
 pair, without refitting. The bar is the standard error of a U-statistic: pairs share

@@ -1,4 +1,6 @@
-"""Why queries matter.
+"""
+Why queries matter
+==================
 
 Each query has its own level of scores, which does not say which document is better. A learner that
 compares documents of different queries learns the level. A learner that knows the queries compares

@@ -1,4 +1,6 @@
-"""How many basis items does a kernel need?
+"""
+How many basis items does a kernel need?
+========================================
 
 A reduced set of r basis items lowers the cost from m³ to m r². Cross-validation must also remove
 held-out items from the basis, or its estimate is too good. This example compares the exact

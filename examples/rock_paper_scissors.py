@@ -1,4 +1,6 @@
-"""A game without a best player.
+"""
+A game without a best player
+============================
 
 In rock, paper, scissors everybody loses to somebody. No single score orders the players, but for
 each opponent there is an order. A model of a reciprocal relation learns these orders from 1000

@@ -79,11 +79,20 @@ def test_files_are_short():
     assert long == []
 
 
+def lines_of_code(function: Function) -> int:
+    """Without the docstring: arguments are explained at length, with examples."""
+    first, *_ = function.body
+    match first:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return function.end_lineno - function.lineno - (first.end_lineno - first.lineno)
+    return function.end_lineno - function.lineno
+
+
 def test_functions_are_short():
     long = [
         f"{path}: {function.name}"
         for path, function in functions()
-        if function.end_lineno - function.lineno >= LINES_OF_FUNCTION
+        if lines_of_code(function) >= LINES_OF_FUNCTION
     ]
     assert long == []
 

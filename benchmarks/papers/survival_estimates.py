@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import sys
 import warnings
-from functools import partial
 
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.pipeline import Pipeline, make_pipeline
 
 from benchmarks.papers.table import show
 from rankwise import Censored, RankRLS, RankRLSCV
@@ -33,13 +34,14 @@ def outcomes(rng: np.random.Generator, log_time: np.ndarray, censoring: float) -
     return Censored(time <= lost, np.minimum(time, lost))
 
 
-def half(number: int, X: np.ndarray, Z: np.ndarray) -> np.ndarray:
-    columns = slice(number * FEATURES, (number + 1) * FEATURES)
-    return X[:, columns] @ Z[:, columns].T
+def half(number: int) -> Pipeline:
+    columns = list(range(number * FEATURES, (number + 1) * FEATURES))
+    chosen = ColumnTransformer([("half", "passthrough", columns)])
+    return make_pipeline(chosen, RankRLS(10.0, loss="unit"))
 
 
 def levels(repetitions: int) -> None:
-    models = {name: RankRLS(10.0, kernel=partial(half, i)) for i, name in enumerate("ab")}
+    models = {name: half(i) for i, name in enumerate("ab")}
     rows = []
     for words, censoring in CENSORING.items():
         for design, (m, size) in DESIGNS.items():
@@ -53,8 +55,8 @@ def levels(repetitions: int) -> None:
                     y = outcomes(rng, (X[:, :FEATURES] + X[:, FEATURES:]) @ w, censoring)
                     found = compare(models, X, y, qid, random_state=seed)
                     small[0] += found.differences[0].p_value <= 0.05
-                    linear = RankRLS(10.0)
-                    options = {"n_permutations": 39, "random_state": seed}
+                    linear = RankRLS(10.0, loss="unit")
+                    options = {"n_permutations": 39, "random_state": seed, "cv": 5}
                     small[1] += permutation_test(linear, X, y, qid=qid, **options).p_value <= 0.05
                 shares = [f"{100 * share:.1f}" for share in small / repetitions]
                 rows.append((words, design, f"{signal:g}", *shares))
@@ -72,7 +74,7 @@ def shuffled(repetitions: int) -> None:
             X, patients = rng.normal(size=(60, FEATURES)), np.repeat(np.arange(30), 2)
             y = outcomes(rng, np.zeros(60), censoring)
             visits = X[patients] + 0.01 * rng.normal(size=X.shape)
-            search = RankRLSCV([1.0, 100.0], loss="unit")
+            search = RankRLSCV([1.0, 100.0], loss="unit", cv=3)
             cases = {
                 "items": (X, y, None, None),
                 "strata": (X, y, np.arange(60) % 4, None),

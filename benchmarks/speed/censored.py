@@ -235,9 +235,7 @@ def main() -> None:
     if THEIRS:
         compare_folds()
     else:
-        print(
-            "\nscikit-survival is not installed: pip install rankwise[survival] compares with it."
-        )
+        print("\nscikit-survival is not installed: pip install rankwise[peers] compares with it.")
     print()
     print_goals(results)
 

@@ -2,9 +2,29 @@
 
 
 class ReadError(ValueError):
-    """A file that cannot be read: `path`, and where known `line` and `column`, both from 1.
+    r"""A file that cannot be read.
 
-    In tables `column` is the column's name.
+    Parameters
+    ----------
+    reason : str
+        What is wrong.
+    path : str
+        The file.
+    line : int, optional
+        The line, from 1.
+    column : int or str, optional
+        The column, from 1; in tables its name.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise import ReadError
+    >>> from rankwise.datasets import read_letor
+    >>> try:
+    ...     read_letor(io.BytesIO(b"1 qid:1 1:0.5\n2 qid:1 1:oops\n"))
+    ... except ReadError as error:
+    ...     print(error.line, error.column)
+    2 11
     """
 
     def __init__(
@@ -27,11 +47,31 @@ class ReadError(ValueError):
 
 
 class UndefinedMetric(ValueError):
-    """A measure was asked to judge data that hold nothing to judge, such as no pair at all."""
+    """A measure was asked to judge data that hold nothing to judge, such as no pair at all.
+
+    Examples
+    --------
+    >>> from rankwise import UndefinedMetric, metrics
+    >>> try:
+    ...     metrics.concordance([1, 1, 1], [0.1, 0.2, 0.3])
+    ... except UndefinedMetric:
+    ...     print("all items have the same score")
+    all items have the same score
+    """
 
 
 class InvalidKernel(ValueError):
-    """A precomputed kernel that is asymmetric or indefinite beyond rounding."""
+    """A precomputed kernel that is asymmetric or indefinite beyond rounding.
+
+    Examples
+    --------
+    >>> from rankwise import InvalidKernel, RankRLS
+    >>> try:
+    ...     RankRLS(kernel="precomputed").fit([[1.0, 2.0], [2.0, 1.0]], [0, 1])
+    ... except InvalidKernel:
+    ...     print("see rankwise.kernels.repair_kernel")
+    see rankwise.kernels.repair_kernel
+    """
 
 
 class KernelRepairWarning(UserWarning):
@@ -43,11 +83,39 @@ class MissingRequirement(ValueError):
 
 
 class TooLarge(ValueError):
-    """A dense matrix that would not fit in memory; the message says how large it would be."""
+    """A dense matrix that would not fit in memory; the message says how large it would be.
+
+    Examples
+    --------
+    >>> from scipy import sparse
+    >>> from rankwise import RankRLS, TooLarge
+    >>> X = sparse.eye_array(1_000_000, 5, format="csr")
+    >>> try:
+    ...     RankRLS(kernel="rbf").fit(X, range(1_000_000))
+    ... except TooLarge:
+    ...     print("use a reduced set: basis=500")
+    use a reduced set: basis=500
+    """
 
 
 class EstimateWarning(UserWarning):
-    """An estimate of performance that is known to be biased or to vary wildly, or says little."""
+    """An estimate of performance that is known to be biased or to vary wildly, or says little.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> import numpy as np
+    >>> from rankwise import EstimateWarning, RankRLS
+    >>> from rankwise.evaluation import cross_val_auc
+    >>> X, y = np.arange(20.0)[:, None], np.arange(20) % 2
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("error", EstimateWarning)
+    ...     try:
+    ...         cross_val_auc(RankRLS(), X, y, method="pooled", folds=5)
+    ...     except EstimateWarning:
+    ...         print("pooling compares scores of different models")
+    pooling compares scores of different models
+    """
 
 
 class DependenceWarning(EstimateWarning):
@@ -59,15 +127,45 @@ class GridWarning(EstimateWarning):
 
 
 class PreferenceWarning(UserWarning):
-    """Statements that leave open what is asked: nothing connects some items, or some never lose."""
+    """Statements that leave open what is asked: nothing connects some items, or some never lose.
+
+    Examples
+    --------
+    >>> import warnings
+    >>> from rankwise import PreferenceWarning, Preferences, RankLogistic
+    >>> with warnings.catch_warnings(record=True) as caught:
+    ...     warnings.simplefilter("always")
+    ...     model = RankLogistic(alpha=0.0).fit(None, preferences=Preferences([0, 1], [1, 2]))
+    >>> any(issubclass(one.category, PreferenceWarning) for one in caught)
+    True
+    """
 
 
 class SplitQuery(ValueError):
-    """A query whose items lie in several partitions, where only pairs within one are seen."""
+    """A query whose items lie in several partitions, where only pairs within one are seen.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> from rankwise.dask import RankRLS, SplitQuery
+    >>> X = da.from_array([[0.0], [1.0], [2.0], [3.0]], chunks=(2, 1))
+    >>> try:
+    ...     RankRLS().fit(X, [0, 1, 2, 3], qid=["a", "b", "b", "a"])
+    ... except SplitQuery:
+    ...     print("see partition_by_query")
+    see partition_by_query
+    """
 
 
 class ClusterLost(ConnectionError):
-    """The Dask cluster went away, or lost a task for good, in the middle of a fit."""
+    """The Dask cluster went away, or lost a task for good, in the middle of a fit.
+
+    Examples
+    --------
+    >>> from rankwise.dask import ClusterLost
+    >>> issubclass(ClusterLost, ConnectionError)
+    True
+    """
 
 
 class VersionWarning(UserWarning):

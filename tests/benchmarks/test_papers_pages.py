@@ -106,6 +106,11 @@ def test_the_command_lists_and_refuses(capsys):
     assert main(["--list", "magnitude"]) == 0
     listed = capsys.readouterr().out
     assert "magnitude_tables" in listed and "about" in listed and "less than" in listed
+    assert main(["--list", "--missing"]) == 0
+    listed = capsys.readouterr().out
+    assert [line.split()[0] for line in listed.splitlines() if "minutes" in line] == sorted(
+        pages.not_run(), key=lambda name: (MINUTES.get(name, 1), name)
+    )
     for words, message in ((["nothing"], "no script 'nothing'"), (["--often"], "--often")):
         assert main(words) == 2
         assert message in capsys.readouterr().err

@@ -113,6 +113,7 @@ def test_names_of_predictions(tmp_path, name, kind, expected):
     assert target == tmp_path / "out" / expected
 
 
+@pytest.mark.skipif(os.name == "nt", reason="Windows has no SIGINT for single processes")
 @pytest.mark.parametrize("workers", [(), ("--workers", "1")], ids=["here", "workers"])
 def test_ctrl_c_keeps_finished_files(folder, tmp_path, workers):
     parts, out = tmp_path / "parts", tmp_path / "out"

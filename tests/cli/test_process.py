@@ -12,6 +12,7 @@ import pytest
 import rankwise
 from tests.cli_files import write_csv
 
+pytestmark = pytest.mark.skipif(os.name == "nt", reason="the signals are those of POSIX")
 COMMAND = [sys.executable, "-m", "rankwise.cli"]
 LONG = ("--learner", "rank-svm", "--tol", "1e-14", "--max-iter", "1000000")
 

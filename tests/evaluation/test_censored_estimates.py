@@ -183,6 +183,13 @@ def test_p_values_of_no_signal():
     assert (small <= 6).all()
 
 
+def test_kernels_are_compared_by_folds():
+    """Leave-pair-out of a kernel matrix would be a refit for every pair."""
+    found = compare([RankRLS(kernel="rbf"), RankRLS(kernel="rbf", gamma=0.1)], X, Y)
+    assert found.how.startswith("10 folds")
+    assert compare([RankRLS(), RankRLS(9.0)], X, Y).how.startswith("leave-pair-out")
+
+
 def test_structured_arrays_are_the_same():
     for function in (
         lambda y: compare([RankRLS(), RankSVM()], X, y, cv=3).score,

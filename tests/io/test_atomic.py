@@ -7,6 +7,7 @@ import sys
 import pytest
 
 import rankwise as rw
+from rankwise.io import atomic
 from tests.model_zoo import X, y
 
 
@@ -75,3 +76,32 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
     rw.save(rw.RankRLS(2.0).fit(X, y), path)
     assert path.stat().st_mode & 0o777 == 0o640
+
+
+def test_a_reader_that_blocks_is_waited_for(tmp_path, monkeypatch):
+    """As on Windows: the first attempts to replace the file fail."""
+    target, attempts = tmp_path / "model.rw", []
+    target.write_bytes(b"old")
+    real = os.replace
+
+    def blocked(source, path):
+        attempts.append(source)
+        if len(attempts) < 4:
+            raise PermissionError(13, "Access is denied")
+        real(source, path)
+
+    monkeypatch.setattr(atomic, "READERS_BLOCK", True)
+    monkeypatch.setattr(atomic, "STEP", 0.001)
+    monkeypatch.setattr(os, "replace", blocked)
+    atomic.write_atomically(target, [b"new"])
+    assert target.read_bytes() == b"new" and len(attempts) == 4
+    monkeypatch.setattr(atomic, "PATIENCE", 0.01)
+    attempts[:] = []
+    monkeypatch.setattr(os, "replace", lambda *_: blocked_for_ever())
+    with pytest.raises(PermissionError, match="another program may have it open"):
+        atomic.write_atomically(target, [b"newer"])
+    assert target.read_bytes() == b"new" and os.listdir(tmp_path) == ["model.rw"]
+
+
+def blocked_for_ever():
+    raise PermissionError(13, "Access is denied")

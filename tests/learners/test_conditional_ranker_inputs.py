@@ -177,3 +177,48 @@ def test_predictions_of_bad_input_are_refused():
     with pytest.raises(ValueError, match="EdgeSplit"), warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)
         ConditionalRanker(relation="symmetric").fit(X_BAD, Y_BAD).leave_edge_out()
+
+
+def test_values_that_contradict_the_relation_are_named():
+    rng = np.random.default_rng(3)
+    X, S = rng.normal(size=(5, 2)), rng.normal(size=(5, 5))
+    for relation, sign in (("symmetric", 1), ("reciprocal", -1)):
+        Y = S + sign * S.T
+        edges = np.argwhere(np.ones((5, 5)))
+        model = ConditionalRanker(relation=relation, objective="regression")
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", UserWarning)
+            model.fit(X, Y)
+            model.fit(X, Y.ravel(), edges=edges)
+            model.fit(X, [1.0, 3.0, sign * 2.0], edges=[(0, 1), (0, 1), (1, 0)])
+            model.fit(X, [1.0, 2.0], edges=[(0, 1), (2, 3)])
+        Y[1, 3] += 1.0
+        message = rf"not {relation}: .* at the nodes (1 and 3|3 and 1)"
+        with pytest.warns(UserWarning, match=message):
+            model.fit(X, Y)
+        with pytest.warns(UserWarning, match=message):
+            model.fit(X, Y.ravel()[::-1], edges=edges[::-1])
+    probabilities = 1 / (1 + np.exp(S.T - S))
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", UserWarning)
+        ConditionalRanker(relation="reciprocal").fit(X, probabilities)
+
+
+@pytest.mark.parametrize("pairwise", ["kronecker", "cartesian", "linear", "polynomial", "mlpk"])
+def test_scales(pairwise):
+    """Labels of any size give the same model up to scale; kernels too large are refused."""
+    rng = np.random.default_rng(4)
+    X, Y = rng.normal(size=(6, 3)), rng.normal(size=(6, 6))
+    model = ConditionalRanker(kernel="rbf", pairwise=pairwise, tol=1e-8, max_iter=2000)
+    expected = model.fit(X, Y).predict(X)
+    for size in (1e-130, 1e120):
+        found = clone(model).fit(X, size * Y).predict(X) / size
+        np.testing.assert_allclose(found, expected, atol=1e-5 * np.abs(expected).max())
+    K = 1e200 * np.eye(6)
+    huge = clone(model).set_params(kernel="precomputed", item_effect=1.0)
+    try:
+        found = huge.fit(K, Y).predict(K)
+    except ValueError as error:
+        assert "overflow" in str(error)
+    else:
+        assert np.isfinite(found).all()

@@ -37,8 +37,26 @@ __all__ = [
 
 
 class Prediction(NamedTuple):
-    """A candidate with its score; it `interacts` if the score is above the chosen threshold, or
-    among the highest, see InteractionRanker.predict."""
+    """A candidate with its score.
+
+    Attributes
+    ----------
+    pair : Pair
+        The candidate.
+    score : float
+        Higher means more likely to interact.
+    interacts : bool
+        Whether the score is above the chosen threshold.
+
+    Examples
+    --------
+    >>> from rankwise.applications.ppi import InteractionRanker
+    >>> from rankwise.datasets import make_ppi_corpus
+    >>> ranker = InteractionRanker().fit(make_ppi_corpus(random_state=0))
+    >>> found = ranker.predict(make_ppi_corpus(n_documents=2, random_state=1))
+    >>> [(one.interacts, one.pair.interaction) for one in found]
+    [(True, True), (True, True), (False, False), (False, False)]
+    """
 
     pair: Pair
     score: float
@@ -46,7 +64,21 @@ class Prediction(NamedTuple):
 
 
 class Contribution(NamedTuple):
-    """What a label pair adds to a candidate's score: its value in the graph times its weight."""
+    """What a label pair adds to a candidate's score: its value in the graph times its weight.
+
+    Attributes
+    ----------
+    first, second : str
+        The two labels.
+    value, weight, contribution : float
+        The value in the graph, its weight in the model, and their product.
+
+    Examples
+    --------
+    >>> from rankwise.applications.ppi import Contribution
+    >>> Contribution("PROT1", "binds_IP", 0.5, 0.25).contribution
+    0.125
+    """
 
     first: str
     second: str
@@ -67,21 +99,42 @@ class InteractionRanker(BaseEstimator):
 
     Parameters
     ----------
-    combine, normalize, longest : of the kernel, see rankwise.graphs.AllPathsVectorizer
-    learner : "rls" (y = ±1, as in the paper) or "rank_rls" (all pairs of candidates; here alpha is
-        multiplied by the number of training candidates)
-    alphas : grid, default 2^-14 … 2^6 (every second power) times the mean of the kernel's diagonal
-    basis : None for all candidates, or the largest number of random candidates as basis vectors
-        (a reduced set); then no m × m matrix is built
-    random_state : draws the basis
-    n_jobs : threads of the vectoriser
+    combine, normalize, longest
+        Of the kernel, see rankwise.graphs.AllPathsVectorizer.
+    learner
+        "rls" (y = ±1, as in the paper) or "rank_rls" (all pairs of candidates; here alpha is
+        multiplied by the number of training candidates).
+    alphas
+        Grid, default 2^-14 … 2^6 (every second power) times the mean of the kernel's diagonal.
+    basis
+        None for all candidates, or the largest number of random candidates as basis vectors (a
+        reduced set); then no m × m matrix is built.
+    random_state
+        Draws the basis.
+    n_jobs
+        Threads of the vectoriser.
 
     Attributes
     ----------
-    vectorizer_, coef_ (weight of every label pair), intercept_, alpha_, threshold_
-    documents_, held_out_ : for each labelled training candidate, its document, and its score by the
-        model without that document
-    auc_ : AUC of held_out_
+    vectorizer_
+        The fitted AllPathsVectorizer.
+    coef_, intercept_
+        The weight of every label pair, and what is added to the sum.
+    alpha_, threshold_
+        What was chosen.
+    documents_, held_out_
+        For each labelled training candidate, its document, and its score by the model without that
+        document.
+    auc_
+        AUC of `held_out_`.
+
+    Examples
+    --------
+    >>> from rankwise.applications.ppi import InteractionRanker
+    >>> from rankwise.datasets import make_ppi_corpus
+    >>> ranker = InteractionRanker().fit(make_ppi_corpus(random_state=0))
+    >>> round(ranker.auc_, 2), ranker.decision_function(make_ppi_corpus(3, random_state=1)).shape
+    (1.0, (6,))
     """
 
     def __init__(

@@ -6,6 +6,7 @@ or in the command, and rich reads no markup in it: data cannot command the termi
 
 from __future__ import annotations
 
+import codecs
 import json
 import os
 import sys
@@ -162,6 +163,46 @@ class Mistake(click.ClickException):
         say(f"Error: {self.format_message()}")
 
 
+PLAIN_FORMS = {
+    "−": "-",  # a minus sign
+    "→": "->",
+    "←": "<-",
+    "≤": "<=",
+    "≥": ">=",
+    "≠": "!=",
+    "≈": "~",
+    "×": "x",
+    "±": "+-",
+    "½": "1/2",
+    "τ": "tau",
+    "λ": "lambda",
+    "–": "-",  # a dash between numbers
+    "…": "...",
+    "‖": "||",
+}
+"""What takes the place of a character that the console cannot show."""
+
+
+def _in_plain_form(error: UnicodeError) -> tuple[str, int]:
+    """For codecs: plain forms of our own characters, and escapes such as \\u4e2d for others."""
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    lost = error.object[error.start : error.end]
+    shown = (
+        PLAIN_FORMS.get(character, character.encode("ascii", "backslashreplace").decode())
+        for character in lost
+    )
+    return "".join(shown), error.end
+
+
+def print_anything_on(stream: Any) -> None:
+    """Let a console with a small alphabet (cp1252, ASCII) show every text, never an error."""
+    codecs.register_error("rankwise", _in_plain_form)
+    encoding = str(getattr(stream, "encoding", "") or "").lower().replace("-", "")
+    if hasattr(stream, "reconfigure") and not encoding.startswith(("utf8", "utf16", "utf32")):
+        stream.reconfigure(errors="rankwise")
+
+
 class PartlyDone(KeyboardInterrupt):
     """Ctrl-C after some of several files were written; the text says which."""
 
@@ -195,6 +236,8 @@ class Commands(click.Group):
         return [*(CompletionItem(name, help=self.summaries[name]) for name in names), *options]
 
     def make_context(self, *args: Any, **kwargs: Any) -> click.Context:
+        for stream in (sys.stdout, sys.stderr):
+            print_anything_on(stream)
         with _mistakes_in_plain_words():
             return super().make_context(*args, **kwargs)
 

@@ -33,7 +33,24 @@ Merge = Callable[[list], Any]
 
 
 def local_cluster(n_workers: int, **options) -> distributed.LocalCluster:
-    """A LocalCluster of single-threaded processes that listens on loopback only."""
+    """A LocalCluster of single-threaded processes that listens on loopback only.
+
+    Parameters
+    ----------
+    n_workers : int
+        The number of processes.
+    **options
+        Of distributed.LocalCluster.
+
+    Examples
+    --------
+    >>> from distributed import Client
+    >>> from rankwise.dask import local_cluster
+    >>> options = {"processes": False, "protocol": "tcp://"}  # threads, for this small example
+    >>> with local_cluster(1, **options) as cluster, Client(cluster) as client:
+    ...     len(client.scheduler_info()["workers"])
+    1
+    """
     options = {
         "host": "127.0.0.1",
         "dashboard_address": "127.0.0.1:0",

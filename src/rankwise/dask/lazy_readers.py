@@ -23,16 +23,37 @@ TABLES = {".parquet": dd.read_parquet, ".csv": dd.read_csv}
 
 
 def read_letor(path, n_features=None, *, zero_based="auto", dense="auto") -> Bunch:
-    """Read LETOR files lazily, one partition per file.
+    r"""Read LETOR files lazily, one partition per file.
 
-    path : a directory (its files in the order of their names, without hidden and .query files), a
-        pattern such as "train/part-*.gz", one file, or a list of files; the workers must find them
-        under the same names
-    n_features, zero_based, dense : as in rankwise.datasets.read_letor, for all files together
+    The workers scan all files once to find the numbers of lines and whatever "auto" and None leave
+    open. If a query goes on in the next file, partition_by_query brings it together.
 
-    Returns a Bunch of Dask arrays X, y, qid (None without queries) and comments. The workers scan
-    all files once to find the numbers of lines and whatever "auto" and None leave open. If a query
-    goes on in the next file, partition_by_query brings it together.
+    Parameters
+    ----------
+    path
+        A directory (its files in the order of their names, without hidden and .query files), a
+        pattern such as `train/part-*.gz`, one file, or a list of files; the workers must find them
+        under the same names.
+    n_features, zero_based, dense
+        As in rankwise.datasets.read_letor, for all files together.
+
+    Returns
+    -------
+    Bunch
+        Dask arrays X, y, qid (None without queries) and comments.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rankwise.dask import read_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     for part in (1, 2):
+    ...         lines = f"1 qid:{part} 1:0.5\n0 qid:{part} 1:0.1\n"
+    ...         _ = Path(folder, f"part-{part}").write_text(lines)
+    ...     data = read_letor(folder)
+    ...     data.X.numblocks, data.qid.compute()
+    ((2, 1), array([1, 1, 2, 2]))
     """
     files = files_of(path, leave_out=".query")
     scans = Cluster().reduce([delayed(file, pure=False) for file in files], _scan, joined)
@@ -69,13 +90,40 @@ def read_table(
     features=None,
     drop=(),
 ) -> Bunch:
-    """Read a directory (or pattern, or list) of Parquet or CSV files lazily with Dask.
+    r"""Read a directory (or pattern, or list) of Parquet or CSV files lazily with Dask.
 
-    Returns a Bunch of X, y and qid (None without query=). X is the frame of the columns `features`,
-    which must hold numbers (default: all other columns but those in `drop`). y is the column
-    `target`, or a list of Censored partitions from the columns `time` and `event` (true or 1 if
-    the event was observed). Dask may cut Parquet into row groups and CSV into blocks, so that
-    queries are split: partition_by_query mends that.
+    Dask may cut Parquet into row groups and CSV into blocks, so that queries are split:
+    partition_by_query mends that.
+
+    Parameters
+    ----------
+    path
+        As in `read_letor`.
+    target, query : str, optional
+        The columns of scores and of labels of queries.
+    time, event : str, optional
+        In place of target: the columns of times, and of whether the event was observed (true or
+        1); y is then a list of Censored partitions.
+    features : list of str, optional
+        Columns of X, which must hold numbers; by default all others but those in `drop`.
+    drop : list of str
+        Columns to leave out.
+
+    Returns
+    -------
+    Bunch
+        X, a Dask frame; y; qid (None without query=).
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rankwise.dask import read_table
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     _ = Path(folder, "part.csv").write_text("traveller,price,stars\nann,98,3\nann,143,4\n")
+    ...     data = read_table(folder, target="stars", query="traveller")
+    ...     data.X.compute().shape, data.y.compute().tolist()
+    ((2, 1), [3, 4])
     """
     if (target is None) == (time is None) or (time is None) != (event is None):
         raise ValueError("give target=, or time= and event=.")

@@ -34,14 +34,36 @@ def partition_by_query(
 ) -> Bunch:
     """X, y, qid and sample_weight with every query whole in one partition.
 
-    The result is a Bunch of lazy collections, of the kinds that were given (Dask arrays, frames or
-    lists). The order of the rows within a query is kept. "sorted" reads the labels once to find the
-    cuts, and keeps the number of partitions. "hash" reads nothing beforehand and makes
-    `npartitions` of them (default: as many as there are); it moves nearly every row, and takes one
-    task for each pair of an old and a new partition. A query that is larger than a partition makes
+    The order of the rows within a query is kept. A query that is larger than a partition makes
     a large partition.
 
-    If X is a Dask frame, qid (and y) may also name columns. X in the Bunch then still holds them.
+    Parameters
+    ----------
+    X, y, qid, sample_weight
+        Dask arrays, frames or lists of delayed partitions. If X is a Dask frame, qid (and y) may
+        also name columns. X in the result then still holds them.
+    npartitions : int, optional
+        The number of partitions; by default as many as there are.
+    method : {"auto", "sorted", "hash"}
+        "sorted" reads the labels once to find the cuts, and keeps the number of partitions. "hash"
+        reads nothing beforehand and makes `npartitions` of them; it moves nearly every row, and
+        takes one task for each pair of an old and a new partition.
+
+    Returns
+    -------
+    Bunch
+        Lazy collections of the kinds that were given.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> from rankwise.dask import partition_by_query
+    >>> X = da.from_array(np.arange(6.0).reshape(6, 1), chunks=(2, 1))
+    >>> qid = da.from_array(np.array(["a", "a", "a", "b", "b", "b"]), chunks=2)
+    >>> whole = partition_by_query(X, qid=qid)
+    >>> [part.tolist() for part in map(np.asarray, whole.qid.blocks) if len(part)]
+    [['a', 'a', 'a'], ['b', 'b', 'b']]
     """
     check_choice("method", method, METHODS)
     if npartitions is not None:

@@ -35,6 +35,26 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
 
     The attributes are those of rankwise.RankRLS. Rows are numbered through the partitions, so that
     `basis` and `random_state` choose the items that they would choose locally.
+
+    Parameters
+    ----------
+    alpha, kernel, gamma, degree, coef0, basis, random_state, solver, tol, max_iter
+        As in rankwise.RankRLS.
+    loss, ties, query_weight
+        As in rankwise.RankRLS.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import numpy as np
+    >>> import rankwise.dask
+    >>> from rankwise.datasets import make_ranking
+    >>> data = make_ranking(n_queries=6, n_items=10, n_features=3, random_state=0)
+    >>> X = da.from_array(data.X, chunks=(20, 3))
+    >>> model = rankwise.dask.RankRLS(alpha=1.0).fit(X, data.y, qid=data.qid)
+    >>> local = rankwise.RankRLS(alpha=1.0).fit(data.X, data.y, qid=data.qid)
+    >>> np.allclose(model.coef_, local.coef_)
+    True
     """
 
     _local_class = LocalRankRLS
@@ -87,7 +107,7 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
         return LeaveQueryOut(self.training_problem).predictions(check_positive("alpha", self.alpha))
 
     def leave_query_out_scores(self, alphas=None, scoring=None) -> dict[str, np.ndarray]:
-        """{"alpha", "score", "score_se"}, like cv_results_ of RankRLSCV with cv="leave-query-out".
+        """{"alpha", "score", "score_se"}, as in RankRLSCV with cv="leave-query-out".
 
         One pass over the data serves the whole grid (default: the alpha of this model), and only
         sums come back. `scoring` is that of RankRLSCV.

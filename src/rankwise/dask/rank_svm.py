@@ -47,6 +47,24 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
 
     A query must lie within one partition, and the fit checks that. Kernels need basis=, whose rows
     are sent to every worker. The attributes are those of rankwise.RankSVM.
+
+    Parameters
+    ----------
+    alpha, kernel, gamma, degree, coef0, basis, random_state, loss, query_weight
+        As in rankwise.RankSVM.
+    solver, tol, max_iter, verbose, warm_start
+        As in rankwise.RankSVM.
+
+    Examples
+    --------
+    >>> import dask.array as da
+    >>> import rankwise.dask
+    >>> from rankwise.datasets import make_ranking
+    >>> data = make_ranking(n_queries=6, n_items=10, n_features=3, random_state=0)
+    >>> X = da.from_array(data.X, chunks=(20, 3))
+    >>> model = rankwise.dask.RankSVM(alpha=0.01).fit(X, data.y, qid=data.qid)
+    >>> model.gap_ <= 1e-3
+    True
     """
 
     _local_class = LocalRankSVM

@@ -27,13 +27,25 @@ def make_hybrid_search(
 
     Parameters
     ----------
-    n_queries, n_documents, dimensions : number of queries, documents of each, length of embeddings
-    noise : how much the signals and the judgements are blurred
+    n_queries, n_documents, dimensions
+        Number of queries, documents of each, length of embeddings.
+    noise
+        How much the signals and the judgements are blurred.
+    random_state
+        Seed of all random numbers.
 
     Returns
     -------
-    Bunch of qid (m,), docid (m,) text, y (m,) grades, bm25 (m,), query (m, d) and document (m, d)
-    embeddings of each row, as float32
+    Bunch
+        With qid (m,), docid (m,) text, y (m,) grades, bm25 (m,), query (m, d) and document (m, d)
+        embeddings of each row, as float32.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_hybrid_search
+    >>> data = make_hybrid_search(n_queries=5, n_documents=10, dimensions=4, random_state=0)
+    >>> data.query.shape, data.y[:10]
+    ((50, 4), array([0., 1., 3., 0., 0., 0., 0., 0., 0., 2.]))
     """
     for name, value in (("n_queries", n_queries), ("n_documents", n_documents)):
         check_positive(name, value)

@@ -35,20 +35,36 @@ def make_ranking(
 
     Parameters
     ----------
-    n_queries : number of queries
-    n_items : number of items per query, or (least, most) to draw it for every query
-    n_features, n_informative : numbers of features; by default all are informative
-    grades : None for real scores; an integer g ≥ 2 for grades 0 … g − 1, each of which is about
-        half as frequent as the one before, as in judgements of relevance
-    signal_to_noise : variance of X w divided by the variance of the noise; inf for no noise
-    query_shift : standard deviation of the shifts, divided by that of X w
-    density : None for a dense array of standard normal features; a number in (0, 1] for CSR in
-        which this share of the values is positive and the rest 0
-    random_state : seed of all random numbers
+    n_queries
+        Number of queries.
+    n_items
+        Number of items per query, or (least, most) to draw it for every query.
+    n_features, n_informative
+        Numbers of features; by default all are informative.
+    grades
+        None for real scores; an integer g ≥ 2 for grades 0 … g − 1, each of which is about half as
+        frequent as the one before, as in judgements of relevance.
+    signal_to_noise
+        Variance of X w divided by the variance of the noise; inf for no noise.
+    query_shift
+        Standard deviation of the shifts, divided by that of X w.
+    density
+        None for a dense array of standard normal features; a number in (0, 1] for CSR in which this
+        share of the values is positive and the rest 0.
+    random_state
+        Seed of all random numbers.
 
     Returns
     -------
-    Bunch of X (m, n); y (m,); qid (m,) integers from 0; coef (n,) the true w
+    Bunch
+        With X (m, n); y (m,); qid (m,) integers from 0; coef (n,) the true w.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_ranking
+    >>> data = make_ranking(n_queries=3, n_items=4, n_features=2, grades=3, random_state=0)
+    >>> data.X.shape, data.y[:6]
+    ((12, 2), array([2., 0., 2., 0., 0., 0.]))
     """
     least, most = n_items if isinstance(n_items, tuple) else (n_items, n_items)
     informative = n_features if n_informative is None else n_informative
@@ -93,12 +109,29 @@ def make_rock_paper_scissors(
     strategies are almost uniform for w = 1, and mostly one move for w = 100 (section 6.1 of
     Pahikkala et al. 2013).
 
+    Parameters
+    ----------
+    w : float
+        How much players prefer one move.
+    n_players, n_games : int
+        Numbers of players and of games.
+    random_state
+        Seed of all random numbers.
+
     Returns
     -------
-    Bunch of X (n_players, 3) the strategies of the players; edges (2 n_games, 2) and y: each game
-    between two random players gives one edge per direction, +1 from the winner, −1 from the loser,
-    0 in a draw; X_test (n_players, 3) new players, and Y_test (n_players, n_players) their
-    probabilities of winning against each other, where a draw counts half
+    Bunch
+        X (n_players, 3) the strategies of the players; edges (2 n_games, 2) and y: each game
+        between two random players gives one edge per direction, +1 from the winner, −1 from the
+        loser, 0 in a draw; X_test (n_players, 3) new players, and Y_test (n_players, n_players)
+        their probabilities of winning against each other, where a draw counts half.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_rock_paper_scissors
+    >>> games = make_rock_paper_scissors(w=100, n_players=4, n_games=3, random_state=0)
+    >>> games.edges.tolist(), games.y
+    ([[3, 0], [0, 3], [0, 1], [1, 0], [2, 3], [3, 2]], array([-1.,  1.,  0., -0.,  1., -1.]))
     """
     w = check_positive("w", w)
     _check_integer("n_players", n_players, 2)

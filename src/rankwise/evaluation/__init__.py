@@ -3,8 +3,11 @@
 from rankwise.evaluation.agreement import JudgeAgreement, judge_agreement
 from rankwise.evaluation.auc import cross_val_auc
 from rankwise.evaluation.baseline_verdict import BaselineVerdict
-from rankwise.evaluation.comparison import Comparison, Difference, compare
-from rankwise.evaluation.curves import Curve, learning_curve, regularisation_curve
+from rankwise.evaluation.comparison import compare
+from rankwise.evaluation.comparison_result import Comparison, Difference
+from rankwise.evaluation.confidence import confidence_interval
+from rankwise.evaluation.curve import Curve
+from rankwise.evaluation.curves import learning_curve, regularisation_curve
 from rankwise.evaluation.feature_selection import (
     SelectionCurve,
     Stability,
@@ -12,7 +15,6 @@ from rankwise.evaluation.feature_selection import (
     selection_stability,
     stability_of,
 )
-from rankwise.evaluation.intervals import confidence_interval
 from rankwise.evaluation.label_audit import Suspects, suspects
 from rankwise.evaluation.leave_pair_out import (
     Tournament,

@@ -24,17 +24,31 @@ class JudgeAgreement:
 
     Attributes
     ----------
-    agreement : the share of agreeing statements, over all pairs of statements of different judges
-        about the same two items; a tie and a win agree by half. ½ is chance
-    u : 2 · agreement − 1, Kendall's coefficient of agreement: 1 if all judges always agree
-    low, high : 95% interval of the agreement, from a jackknife over judges
-    p_value : the probability of an agreement as large as this if each judge prefers either item of
-        a pair with the same chance, independently of the others
-    consistency : the same share for statements of the same judge about the same two items; nan if
-        no judge says anything twice
-    judges : (J,) labels
-    by_judge : (J,) the agreement of each judge with all others; nan if nobody else judged the
-        same items
+    agreement
+        The share of agreeing statements, over all pairs of statements of different judges about the
+        same two items; a tie and a win agree by half. ½ is chance.
+    u
+        2 · agreement − 1, Kendall's coefficient of agreement: 1 if all judges always agree.
+    low, high
+        95% interval of the agreement, from a jackknife over judges.
+    p_value
+        The probability of an agreement as large as this if each judge prefers either item of a pair
+        with the same chance, independently of the others.
+    consistency
+        The same share for statements of the same judge about the same two items; nan if no judge
+        says anything twice.
+    judges
+        (J,) labels.
+    by_judge
+        (J,) the agreement of each judge with all others; nan if nobody else judged the same items.
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> from rankwise.evaluation import judge_agreement
+    >>> found = judge_agreement(Preferences([0, 1], [1, 0]), ["ann", "bob"], random_state=0)
+    >>> found.judges.tolist(), found.agreement, found.u
+    (['ann', 'bob'], 0.0, -1.0)
     """
 
     agreement: float
@@ -56,9 +70,33 @@ def judge_agreement(
 ) -> JudgeAgreement:
     """How often judges say the same about the same two items; O(l log l) and the permutations.
 
-    `judge` (l,) names the judge of each statement. A pair of statements weighs the product of
+    A pair of statements weighs the product of
     their weights. Kendall and Babington Smith (1940), *On the method of paired comparisons*,
     define u for judges who all compare all pairs; here every judge may have compared any pairs.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The statements.
+    judge : (l,) array
+        The judge of each statement.
+    n_permutations : int
+        For the p-value.
+    random_state
+        Draws the permutations.
+
+    Returns
+    -------
+    JudgeAgreement
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> from rankwise.evaluation import judge_agreement
+    >>> said = Preferences(winner=[0, 0, 1, 0, 0, 2], loser=[1, 2, 2, 1, 2, 1])
+    >>> found = judge_agreement(said, ["ann"] * 3 + ["bob"] * 3, random_state=0)
+    >>> round(found.agreement, 3), round(found.p_value, 2)
+    (0.667, 0.51)
     """
     if not isinstance(preferences, Preferences):
         check_preferences(preferences, None, 0)

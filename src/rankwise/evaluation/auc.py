@@ -39,23 +39,42 @@ def cross_val_auc(
 ) -> float:
     """Share of positive-negative pairs that models trained without them put in the right order.
 
-    "leave-pair-out" holds out each such pair on its own. It is nearly unbiased, and no other
-    estimate varies less. "averaged" counts the pairs inside the held-out folds and skips folds
-    without a pair. "pooled" ranks the held-out scores of all folds together, although different
-    models predicted them, which makes it pessimistic. `folds` = len(y) is leave-one-out. Folds are
-    stratified if each class has at least as many items as there are folds; otherwise a warning says
-    that they are not. `random_state` shuffles the folds (None: a fixed shuffle).
-
-    groups : (m,) labels of items that belong together, such as the samples of a patient. They
-        always leave together: leave-pair-out leaves the groups of both items out, one hold-out for
-        each pair of groups, and folds keep groups whole. Without them, items of the same group in
-        the training set make the estimate far too good.
-
     RLS and RankRLS have a closed form, with any kernel and with reduced sets: leave-pair-out costs
     about as much as a fit. Any other scikit-learn estimator is refitted for each hold-out; a
     cross-validated one such as RankRLSCV chooses alpha again each time. Scores are
     `decision_function`, else `predict_proba`, else `predict`. Scores that are equal up to rounding
     count ½ (see rankwise.metrics.ties).
+
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y
+        As in `fit`; y has two values.
+    method : {"leave-pair-out", "averaged", "pooled"}
+        "leave-pair-out" holds out each such pair on its own. It is nearly unbiased, and no other
+        estimate varies less. "averaged" counts the pairs inside the held-out folds and skips folds
+        without a pair. "pooled" ranks the held-out scores of all folds together, although different
+        models predicted them, which makes it pessimistic.
+    folds : int
+        len(y) is leave-one-out. Folds are stratified if each class has at least as many items as
+        there are folds; otherwise a warning says that they are not.
+    groups : (m,) array, optional
+        Labels of items that belong together, such as the samples of a patient. They
+        always leave together: leave-pair-out leaves the groups of both items out, one hold-out for
+        each pair of groups, and folds keep groups whole. Without them, items of the same group in
+        the training set make the estimate far too good.
+    random_state
+        Shuffles the folds (None: a fixed shuffle).
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_breast_cancer
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import cross_val_auc
+    >>> X, y = load_breast_cancer(return_X_y=True)
+    >>> round(cross_val_auc(RankRLS(), X[:60], y[:60]), 3)
+    0.957
     """
     check_choice("method", method, METHODS)
     y, positive = two_classes(y)

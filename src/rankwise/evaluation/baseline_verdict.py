@@ -11,7 +11,7 @@ from rankwise.metrics.scorers import Scorer
 from rankwise.model_selection.choosing import EQUAL
 
 if TYPE_CHECKING:
-    from rankwise.evaluation.comparison import Comparison
+    from rankwise.evaluation.comparison_result import Comparison
 
 LEVEL = 0.05
 """A model is called better (or worse) if the p-value of the difference is at most this."""
@@ -27,14 +27,36 @@ class WorseQuery(NamedTuple):
 
 @dataclass
 class BaselineVerdict:
-    """Whether `model` is better than `baseline`: the `difference` of their scores, its 95% interval
-    from `low` to `high`, its p-value, and the queries on which it is not.
+    """Whether a model is better than an existing ranking, and on which queries it is not.
 
-    `p_value` is that of this one comparison. `better` is "yes", "no" (the baseline is better) or
-    "unproved". Of the judged `queries` the model is better on `wins`, equal on `ties` and worse on
-    those in `worse`, the largest loss first; without queries all of them are empty.
-    `baseline_is_reversed` says that the baseline orders clearly worse than chance, as a column does
-    whose smaller values are better.
+    Attributes
+    ----------
+    model, baseline, measure : str
+        The names of both, and what the scores are.
+    model_score, baseline_score, difference : float
+        Their scores, and the first minus the second.
+    low, high, p_value : float
+        The 95% interval of the difference, and the p-value of this one comparison.
+    better : str
+        "yes", "no" (the baseline is better) or "unproved".
+    queries, wins, ties : int
+        The number of judged queries, and of those that the model wins and ties; 0 without queries.
+    worse : list
+        The queries on which the model is worse, with both scores, the largest loss first.
+    baseline_is_reversed : bool
+        Whether the baseline orders clearly worse than chance, as a column does whose smaller values
+        are better.
+
+    Examples
+    --------
+    >>> from rankwise import RankRLSCV
+    >>> from rankwise.datasets import make_ranking
+    >>> from rankwise.evaluation import compare
+    >>> data = make_ranking(n_queries=20, n_items=10, n_features=3, random_state=0)
+    >>> models = {"rule": data.X[:, 0], "new": RankRLSCV()}
+    >>> verdict = compare(models, data.X, data.y, data.qid).against("rule")
+    >>> verdict.better, verdict.wins
+    ('yes', 20)
     """
 
     model: str

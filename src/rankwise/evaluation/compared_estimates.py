@@ -21,9 +21,11 @@ from rankwise.model_selection.folds import (
     GROUPS_FROM,
     GROUPS_UP_TO,
     LEAVE_PAIR_OUT_UP_TO,
+    Folds,
     RandomState,
     Splits,
 )
+from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
 Model: TypeAlias = BaseEstimator | ExistingRanking
@@ -97,9 +99,7 @@ def held_out_estimates(
     if isinstance(cv, str) and cv == "auto" and closed:
         if by_query:
             cv = "leave-query-out"
-        elif (pairs and len(y) <= LEAVE_PAIR_OUT_UP_TO) and (
-            groups is None or GROUPS_FROM <= len(groups) <= GROUPS_UP_TO
-        ):
+        elif pairs and _pairs_are_affordable(models, data):
             cv = "leave-pair-out"
     folds = refitting_folds(cv, y, queries, random_state, groups)
     if folds.is_leave_pair_out:
@@ -119,6 +119,21 @@ def held_out_estimates(
         for name, model in models.items()
     ]
     return _judged_estimates(judged, trained, data, scoring, str(folds))
+
+
+def _pairs_are_affordable(models: dict[str, Model], data: ComparedData) -> bool:
+    """Whether every pair of items, or of a few groups, can be held out of all models.
+
+    Censored outcomes with a kernel matrix have no closed form: each pair would be a refit.
+    """
+    X, y, queries, groups = data
+    if groups is not None:
+        return GROUPS_FROM <= len(groups) <= GROUPS_UP_TO
+    if len(y) > LEAVE_PAIR_OUT_UP_TO or not isinstance(y, Censored):
+        return len(y) <= LEAVE_PAIR_OUT_UP_TO
+    trained = [model for model in models.values() if not isinstance(model, ExistingRanking)]
+    matrices = max(model.hold_outs(X, y).pair_matrices() for model in trained)
+    return Folds("auto", queries, pair_matrices=matrices).is_leave_pair_out
 
 
 def out_of_fold_estimates(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from itertools import combinations
 from typing import Any
 
@@ -12,7 +11,6 @@ from numpy.typing import ArrayLike
 from scipy import stats
 from sklearn.base import BaseEstimator
 
-from rankwise.evaluation.baseline_verdict import BaselineVerdict, verdict_of
 from rankwise.evaluation.compared_estimates import (
     ComparedData,
     Estimate,
@@ -21,6 +19,7 @@ from rankwise.evaluation.compared_estimates import (
     held_out_estimates,
     out_of_fold_estimates,
 )
+from rankwise.evaluation.comparison_result import Comparison, Difference
 from rankwise.evaluation.estimators import (
     ExistingRanking,
     check_estimator,
@@ -46,69 +45,6 @@ beats chance in a permutation test."""
 Models = Mapping[str, BaseEstimator | ArrayLike] | Iterable[BaseEstimator | ArrayLike]
 
 
-@dataclass
-class Difference:
-    """Score of `first` minus score of `second`, its p-value before and after correction for the
-    number of comparisons, and its 95% interval from `low` to `high`."""
-
-    first: str
-    second: str
-    difference: float
-    p_value: float
-    p_adjusted: float
-    low: float = np.nan
-    high: float = np.nan
-
-
-@dataclass
-class Comparison:
-    """Held-out score of each model, best first, and the differences between all models.
-
-    `by_query` has one row per query that can be judged, and one column per model in the order
-    of `names`; it is None without queries. `queries` are the labels of its rows. `differences` are
-    sorted by p-value. `how` says what was held out, and `measure` what the scores are. An error in
-    `score_se` is nan if all queries (or folds) have the same score, which does not show an error.
-    `baselines` are the names of the models that were given as scores.
-    """
-
-    names: list[str]
-    score: np.ndarray
-    score_se: np.ndarray
-    by_query: np.ndarray | None
-    differences: list[Difference]
-    how: str
-    measure: str = "share of pairs in the right order"
-    queries: np.ndarray | None = None
-    baselines: tuple[str, ...] = ()
-
-    def against(self, baseline: str | None = None, model: str | None = None) -> BaselineVerdict:
-        """Is the model better than the baseline: by how much, how certain, on which queries not.
-
-        By default the baseline is the only one that was given as scores, and the model the best of
-        the others.
-        """
-        return verdict_of(self, baseline, model)
-
-    @property
-    def best(self) -> str:
-        return self.names[0]
-
-    def __str__(self) -> str:
-        width = max(map(len, self.names))
-        lines = [f"{self.measure}; {self.how}", f"{'model':{width}}  score     ±"]
-        for name, score, error in zip(self.names, self.score, self.score_se):
-            spread = f"{error:.3f}" if np.isfinite(error) else "    –"
-            lines.append(f"{name:{width}}  {score:.3f} {spread}")
-        both = [f"{d.first} − {d.second}" for d in self.differences]
-        width = max(map(len, both), default=0)
-        if both:
-            lines.append(f"{'difference':{width}}              p  corrected")
-        for text, d in zip(both, self.differences):
-            p, adjusted = (_short(value) for value in (d.p_value, d.p_adjusted))
-            lines.append(f"{text:{width}}  {d.difference:+.3f} {p:>7}    {adjusted:>7}")
-        return "\n".join(lines)
-
-
 def compare(
     models: Models,
     X: ArrayLike | None,
@@ -122,10 +58,6 @@ def compare(
     random_state: RandomState = None,
 ) -> Comparison:
     """Scores of several models on the same held-out items, paired, with significance tests.
-
-    `models` is a dict of names and estimators, or a list of estimators. A value may also be an
-    array of scores (m,), an existing ranking such as that of a search engine, higher is better: a
-    baseline. If all values are arrays, they are compared on all items, and X may be None.
 
     With qid each query is ranked by models that were trained without it: leave-query-out if all
     models have a closed form or there are at most 10 queries, else 10 folds of whole queries, or
@@ -142,20 +74,52 @@ def compare(
     test has as many degrees of freedom as there are events, less one. If the better of two models
     is less than 4 standard errors above chance and has a closed form, it must also beat chance in a
     permutation test (199 permutations): p is then the larger of the two p-values, of which the
-    second is doubled. The p-values of all pairs of models are corrected by Holm's method.
+    second is doubled. The p-values of all pairs of models are corrected by Holm's method. Fewer
+    than 4 queries (or folds) raise an EstimateWarning.
 
-    preferences : statements in place of y, judged one by one by models that never saw another one
+    Parameters
+    ----------
+    models : dict or list
+        Names and estimators, or a list of estimators. A value may also be an array of scores (m,),
+        an existing ranking such as that of a search engine, higher is better: a baseline. If all
+        values are arrays, they are compared on all items, and X may be None.
+    X, y, qid
+        Items, scores and labels of queries, as in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y, judged one by one by models that never saw another one
         about the same two items (`cv` as in RankRLSCV; "auto": leave-preference-out if all models
         have a closed form, else 10 folds). Paired by pairs of items, or by `groups`, which then
         label the statements, for example by their judge; `how` says which.
-    groups : labels of items that always leave together. Without qid, groups take the place of items
+    cv
+        As in RankRLSCV.
+    groups : (m,) array, optional
+        Labels of items that always leave together. Without qid, groups take the place of items
         in the test, which is then Student's. With qid, queries that share a group are one unit.
-    scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+    scoring
+        None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
         measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. Without qid a measure
         of lists is averaged over folds, which are then paired. Whether a model is above chance is
         always a question about its concordance.
+    random_state
+        Draws folds and permutations.
 
-    Fewer than 4 queries (or folds) raise an EstimateWarning.
+    Returns
+    -------
+    Comparison
+
+    Examples
+    --------
+    >>> from rankwise import RLS, RankRLS
+    >>> from rankwise.datasets import make_ranking
+    >>> from rankwise.evaluation import compare
+    >>> data = make_ranking(n_queries=20, n_items=10, query_shift=10.0, random_state=0)
+    >>> print(compare({"pairs": RankRLS(), "points": RLS()}, data.X, data.y, data.qid))
+    share of pairs in the right order; leave-query-out, 20 queries paired
+    model   score     ±
+    pairs   0.838 0.025
+    points  0.726 0.039
+    difference                  p  corrected
+    pairs − points  +0.112  0.0031     0.0031
     """
     named = _named(models)
     if preferences is not None:
@@ -326,10 +290,6 @@ class _BetterThanChance:
             )
             self._known[name] = min(1.0, 2 * p)
         return self._known[name]
-
-
-def _short(p: float) -> str:
-    return f"{p:.4f}" if p >= 0.0001 else "<0.0001"
 
 
 def _named(models: Models) -> dict[str, Model]:

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-import io
 import numbers
 from collections.abc import Sequence
-from dataclasses import dataclass
-from os import PathLike
-from pathlib import Path
-from typing import TYPE_CHECKING, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.drawing import current_axes, new_axes
+from rankwise.evaluation.curve import Curve
 from rankwise.evaluation.estimators import check_estimator, scores_of
 from rankwise.evaluation.held_out_statements import (
     RefittedStatements,
@@ -31,88 +26,15 @@ from rankwise.evaluation.judged_folds import (
     whole_query_folds,
 )
 from rankwise.evaluation.unseen_scores import RefittedScores, unseen_scores
-from rankwise.io.atomic import write_atomically
 from rankwise.learners.rank_rls_cv import DEFAULT_ALPHAS
 from rankwise.metrics.pair_measures import preference_error
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
-from rankwise.model_selection.choosing import largest_of_best
 from rankwise.model_selection.folds import RandomState, Splits, group_labels, kept_together
 from rankwise.model_selection.scoring import folds_of, score_grid
 from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_alphas
-
-if TYPE_CHECKING:
-    from matplotlib.axes import Axes
-    from matplotlib.figure import Figure
-
-
-SHARE = read_scoring(None).title
-
-
-@dataclass(repr=False)
-class Curve:
-    """Held-out `score` ± `score_se` over `x`; `measure` says what the score is.
-
-    Each score is a mean over `units` queries or folds, or over as many pairs without a common item.
-    `training` is the score on the training items, or None if it was not computed.
-    """
-
-    name: str
-    x: np.ndarray
-    score: np.ndarray
-    score_se: np.ndarray
-    training: np.ndarray | None = None
-    log_base: int | None = None
-    measure: str = SHARE
-    units: int | None = None
-
-    def __repr__(self) -> str:
-        at = largest_of_best(self.x, self.score)
-        return (
-            f"<Curve of {self.measure} over {self.name}: {len(self.x)} values from {self.x[0]:.4g} "
-            f"to {self.x[-1]:.4g}, best {self.score[at]:.3f} ± {self.score_se[at]:.3f} at "
-            f"{self.x[at]:.4g}>"
-        )
-
-    @property
-    def best(self) -> float:
-        """The x of the best score; of equal scores the largest x."""
-        return float(self.x[largest_of_best(self.x, self.score)])
-
-    def draw(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
-        """Draw the curve with its error bars on `axes`, or on a new figure; returns the axes."""
-        if axes is None:
-            axes = new_axes()
-            if self.measure in (SHARE, "AUC"):
-                axes.axhline(0.5, color="grey", lw=0.8, ls=":")
-        (line,) = axes.plot(self.x, self.score, "o-", ms=3.5, label=f"{label} ± standard error")
-        low, high = self.score - self.score_se, self.score + self.score_se
-        axes.fill_between(self.x, low, high, color=line.get_color(), alpha=0.18, lw=0)
-        if self.training is not None:
-            axes.plot(self.x, self.training, "--", color="grey", label="training data")
-        if self.log_base is not None:
-            axes.set_xscale("log", base=self.log_base)
-        if self.training is not None:
-            axes.set_xticks(self.x, [f"{size}" for size in self.x])
-            axes.minorticks_off()
-        axes.set(xlabel=self.name, ylabel=self.measure)
-        axes.grid(alpha=0.3)
-        axes.legend(frameon=False)
-        return axes
-
-    def plot(self, axes: Axes | None = None, label: str = "unseen data") -> Axes:
-        """Draw the curve on `axes`, or on the current axes of pyplot, which notebooks show."""
-        return self.draw(current_axes() if axes is None else axes, label)
-
-    def save(self, path: str | PathLike) -> Path:
-        """Write the figure to a file, in the format of the file's extension."""
-        path, picture = Path(path), io.BytesIO()
-        figure = cast("Figure", self.draw().figure)
-        figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
-        write_atomically(path, [picture.getbuffer()])
-        return path
 
 
 def regularisation_curve(
@@ -131,10 +53,42 @@ def regularisation_curve(
     """Cross-validated score over a grid of alphas, with standard errors.
 
     RankRLS, RLS and RankRLSCV: the whole grid in closed form, with `cv` as in RankRLSCV. Any other
-    estimator is refitted for each value of its `parameter`, by default its alpha or C; cv="auto" is
-    then leave-query-out or at most 10 folds. `scoring` is None for concordance (for a search: its
-    own scoring), the name of a measure such as "ndcg@10", a rankwise.metrics.scorer, or a
-    callable(y, s) to maximise. Items of one group always leave together.
+    estimator is refitted for each value of its `parameter`; cv="auto" is then leave-query-out or at
+    most 10 folds.
+
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y, qid
+        As in `fit`.
+    alphas
+        Values of the parameter; None for the grid of the learner.
+    parameter : str, optional
+        Its name, by default alpha or C.
+    cv
+        As in RankRLSCV.
+    scoring
+        None for concordance (for a search: its own scoring), the name of a measure such as
+        "ndcg@10", a rankwise.metrics.scorer, or a callable(y, s) to maximise.
+    groups : (m,) array, optional
+        Items of one group always leave together.
+    random_state
+        Draws the folds.
+
+    Returns
+    -------
+    Curve
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import regularisation_curve
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curve = regularisation_curve(RankRLS(), X[:100], y[:100], alphas=[1.0, 100.0, 10000.0])
+    >>> curve.x, curve.score.round(2)
+    (array([1.e+00, 1.e+02, 1.e+04]), array([0.72, 0.67, 0.66]))
     """
     check_estimator(est)
     if hasattr(est, "hold_outs") and parameter in (None, "alpha"):
@@ -228,17 +182,46 @@ def learning_curve(
 ) -> Curve:
     """Held-out score after training on more and more items (with qid: on whole queries).
 
-    Each fold is judged by models trained on growing random parts of the other folds, and this is
-    repeated if `folds` is (folds, repeats); the error bars are standard errors over folds. `sizes`
-    are numbers of items (queries), or, if they are floats up to 1, shares of the items that a fold
-    leaves. An estimator that chooses its alpha does so in each part. Items of one group always
-    leave together, and parts grow by whole groups, which `sizes` then count. The score is the
-    concordance, or the measure `scoring` as in `regularisation_curve`. Costs one fit for each fold,
-    repeat and size.
+    Each fold is judged by models trained on growing random parts of the other folds; the error
+    bars are standard errors over folds. An estimator that chooses its alpha does so in each part.
+    Costs one fit for each fold, repeat and size.
 
-    With `preferences` in place of y, parts grow by pairs of items with all statements about them
-    (or by `groups` of statements, such as judges), and the score is the share of held-out
-    statements in the right order.
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y, qid
+        As in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y. Parts grow by pairs of items with all statements about them
+        (or by `groups` of statements, such as judges), and the score is the share of held-out
+        statements in the right order.
+    sizes
+        Numbers of items (queries), or, if they are floats up to 1, shares of the items that a fold
+        leaves.
+    folds : int or pair
+        The number of folds, or (folds, repeats).
+    groups : (m,) array, optional
+        Items of one group always leave together, and parts grow by whole groups, which `sizes`
+        then count.
+    scoring
+        None for the concordance, or a measure as in `regularisation_curve`.
+    random_state
+        Draws folds and parts.
+
+    Returns
+    -------
+    Curve
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import learning_curve
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> curve = learning_curve(RankRLS(), X, y, sizes=[10, 40, 160], random_state=0)
+    >>> curve.x, curve.score.round(2)
+    (array([ 10,  40, 160]), array([0.72, 0.73, 0.74]))
     """
     check_estimator(est)
     if preferences is not None:

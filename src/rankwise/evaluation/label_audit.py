@@ -40,10 +40,29 @@ NO_AGREEMENT = (
 class Suspects:
     """Items or statements, those first that held-out predictions contradict most.
 
-    `index` are rows of X, or numbers of statements (`kind` says which). `p_value` is the
-    probability of such a contradiction under the model's own error, if the label is right. `told`
-    is the label, `expected` what the model expects in its place: a score, or for a statement the
-    probability that it is right. `how` says what was held out.
+    Attributes
+    ----------
+    kind : str
+        Whether `index` are rows of X or numbers of statements.
+    index : (m,) array
+        The most contradicted first.
+    p_value : (m,) array
+        The probability of such a contradiction under the model's own error, if the label is right.
+    told, expected : (m,) arrays
+        The label, and what the model expects in its place: a score, or for a statement the
+        probability that it is right.
+    how : str
+        What was held out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import suspects
+    >>> X = np.arange(30.0)[:, None]
+    >>> y = np.where(X.ravel() == 7, 25.0, X.ravel() + np.sin(X.ravel()))
+    >>> suspects(RankRLS(), X, y).flagged()
+    array([7])
     """
 
     kind: str
@@ -98,13 +117,43 @@ def suspects(
     deviation of the errors that are not outlying, and p is two-sided in Student's distribution:
     uniform if labels are right and errors are about normal.
 
-    Statements (`preferences` in place of y): all statements about two items leave together. The
+    Statements: all statements about two items leave together. The
     probability that a statement is right is a logistic function of the held-out difference of the
     two scores, whose slope is fitted to all of them. p is the share of statements that would be at
     least as improbable if each of them were drawn with these probabilities. Ties are not judged
     (p = 1). RankRLS and RankRLSCV only.
 
     Costs one decomposition with closed forms. docs/evaluation.md has the measured precision.
+
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y, qid
+        As in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y.
+    groups : (m,) array, optional
+        Labels of items that leave together.
+    cv
+        The folds, for estimators that are refitted.
+    random_state
+        Draws the folds.
+
+    Returns
+    -------
+    Suspects
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RankRLS
+    >>> from rankwise.evaluation import suspects
+    >>> X = np.arange(30.0)[:, None]
+    >>> y = np.where(X.ravel() == 7, 25.0, X.ravel() + np.sin(X.ravel()))
+    >>> found = suspects(RankRLS(), X, y)
+    >>> int(found.index[0]), float(found.told[0])
+    (7, 25.0)
     """
     check_estimator(est)
     if preferences is not None:

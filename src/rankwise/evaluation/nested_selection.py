@@ -33,13 +33,31 @@ from rankwise.supervision.preferences import Preferences
 
 @dataclass
 class NestedScore:
-    """`score` ± `score_se` on data that neither training nor selection saw, and its `interval`.
+    """The score on data that neither training nor selection saw.
 
-    `selected_score` is the cross-validated score by which the estimator chose, which is too good by
-    the `optimism`; it is None if the estimator has no `best_score_`, or one of another measure than
-    the one that was asked for. `chosen` lists the choice of
-    each outer fold. For preferences, `how` says what the outer folds hold out, and over what the
-    interval is taken.
+    Attributes
+    ----------
+    score, score_se : float
+        The score and its standard error.
+    interval : (low, high)
+        95% interval.
+    selected_score : float or None
+        The cross-validated score by which the estimator chose, which is too good by the
+        `optimism`; None if the estimator has no `best_score_`, or one of another measure than
+        the one that was asked for.
+    chosen : list
+        The choice of each outer fold.
+    how : str
+        For preferences: what the outer folds hold out, and over what the interval is taken.
+
+    Examples
+    --------
+    >>> from rankwise import RankRLSCV
+    >>> from rankwise.datasets import make_ranking
+    >>> from rankwise.evaluation import nested_score
+    >>> data = make_ranking(n_queries=12, n_items=10, random_state=0)
+    >>> print(nested_score(RankRLSCV(), data.X, data.y, data.qid))
+    0.837 ± 0.016 (95% 0.802 to 0.872); the selection itself saw 0.841
     """
 
     score: float
@@ -76,26 +94,52 @@ def nested_score(
 ) -> NestedScore:
     """The score by an outer cross-validation around an estimator that chooses its parameters.
 
-    Each outer fold is scored by a model whose parameters were chosen without the fold. The
-    estimator may be RankRLSCV, RankSVMCV, a GridSearchCV, or any other. `cv` is as in RankRLSCV,
-    except that "auto" is leave-query-out up to 10 queries, else 10 folds (by query; stratified if y
-    has two values, or holds censored outcomes: folds then share the events evenly). With queries
+    Each outer fold is scored by a model whose parameters were chosen without the fold. With queries
     the score is the mean over queries, else the share over the pairs
-    that folds hold out together (for a measure of lists: the mean over folds). Items of one group
-    always leave together, in the outer folds and in those of an estimator whose `fit` takes groups;
-    queries that share a group count as one unit.
-
-    preferences : statements in place of y; the score is the share of held-out statements in the
-        right order. Outer folds ("auto": 10) hold out all statements about two items together, or
-        those of one group: `groups` then labels the statements, for example by their judge. The
-        interval is over pairs of items, or over groups; `how` says which.
-    scoring : None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
-        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. It judges; what the
-        estimator chooses by is its own `scoring`.
+    that folds hold out together (for a measure of lists: the mean over folds).
 
     The interval of a mean over queries or folds is Student's. If all of them have the same value it
     is Wilson's for as many trials, and `score_se` is nan: equal values do not show an error. Fewer
     than 4 raise an EstimateWarning.
+
+    Parameters
+    ----------
+    est
+        RankRLSCV, RankSVMCV, a GridSearchCV, or any other estimator.
+    X, y, qid
+        As in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y; the score is the share of held-out statements in the
+        right order. Outer folds ("auto": 10) hold out all statements about two items together, or
+        those of one group: `groups` then labels the statements, for example by their judge. The
+        interval is over pairs of items, or over groups; `how` says which.
+    cv
+        As in RankRLSCV, except that "auto" is leave-query-out up to 10 queries, else 10 folds (by
+        query; stratified if y has two values, or holds censored outcomes: folds then share the
+        events evenly).
+    groups : (m,) array, optional
+        Items of one group always leave together, in the outer folds and in those of an estimator
+        whose `fit` takes groups; queries that share a group count as one unit.
+    scoring
+        None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. It judges; what the
+        estimator chooses by is its own `scoring`.
+    random_state
+        Draws the folds.
+
+    Returns
+    -------
+    NestedScore
+
+    Examples
+    --------
+    >>> from rankwise import RankRLSCV
+    >>> from rankwise.datasets import make_ranking
+    >>> from rankwise.evaluation import nested_score
+    >>> data = make_ranking(n_queries=12, n_items=10, random_state=0)
+    >>> found = nested_score(RankRLSCV(), data.X, data.y, data.qid, scoring="ndcg@5")
+    >>> round(found.score, 3), len(found.chosen)
+    (0.773, 10)
     """
     check_estimator(est)
     if preferences is not None:

@@ -66,17 +66,25 @@ def permutation_test(
 
     The score is 1 − ranking error on held-out items: the mean over queries, or over folds if there
     are no queries. b is the number of the n permutations that scored as high. With qid, y is
-    permuted within each query.
+    permuted within each query. Censored outcomes y are permuted as they are, time and event
+    together: the question is whether the features tell anything about the outcomes. If the
+    features tell who is lost early, that is something too.
 
-    Censored outcomes y are permuted as they are, time and event together: the question is whether
-    the features tell anything about the outcomes. If the features tell who is lost early, that is
-    something too.
+    RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
+    (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one.
+    RankRLSCV chooses its alpha again for each permutation: its statistic
+    is the best score of its grid (alphas=None: 2^-15 … 2^15 for all), so the test accounts for the
+    choice. Censored outcomes change the comparable pairs with each permutation, which costs one
+    decomposition. Any other estimator is refitted n_permutations · folds times.
 
-    groups : labels of items that belong together, such as the samples of a patient. They always
-        leave together. If all items of a group (in a query) have the same y, whole groups are
-        permuted, else the items inside each group: the attribute `permuted` of the result says it.
-
-    preferences : statements in place of y; the score is the share of held-out statements in the
+    Parameters
+    ----------
+    est
+        The estimator.
+    X, y, qid
+        As in `fit`.
+    preferences : Preferences, optional
+        Statements in place of y; the score is the share of held-out statements in the
         right order. All statements about two items (or of one group; `groups` then labels the
         statements) change their direction together, each with probability ½. With
         cv="leave-item-out" items change places instead, because the question is then whether their
@@ -84,14 +92,30 @@ def permutation_test(
         extra columns of targets, which one decomposition (folds: one for each fold) serves; if
         items change places, each permutation costs one. Any other estimator is fitted once for
         each permutation and fold.
+    cv
+        As in RankRLSCV; for other estimators "auto" is leave-query-out or at most 10 folds.
+    groups : (m,) array, optional
+        Labels of items that belong together, such as the samples of a patient. They always
+        leave together. If all items of a group (in a query) have the same y, whole groups are
+        permuted, else the items inside each group: the attribute `permuted` of the result says it.
+    n_permutations : int
+        How many.
+    random_state
+        Draws them.
 
-    RankRLS, RLS and RankRLSCV: permuted scores are extra output columns of one decomposition
-    (section 4 of Pahikkala et al. 2009), so a thousand permutations cost little more than one, and
-    `cv` is as in RankRLSCV. RankRLSCV chooses its alpha again for each permutation: its statistic
-    is the best score of its grid (alphas=None: 2^-15 … 2^15 for all), so the test accounts for the
-    choice. Censored outcomes change the comparable pairs with each permutation, which costs one
-    decomposition. Any other estimator is refitted n_permutations · folds times; cv="auto" is then
-    leave-query-out or at most 10 folds.
+    Returns
+    -------
+    score, null, p_value
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from rankwise import RankRLSCV
+    >>> from rankwise.evaluation import permutation_test
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> found = permutation_test(RankRLSCV(), X[:50], y[:50], n_permutations=99, random_state=0)
+    >>> round(found.score, 2), found.p_value
+    (0.75, 0.01)
     """
     check_estimator(est)
     if not isinstance(n_permutations, numbers.Integral) or int(n_permutations) < 1:

@@ -45,11 +45,34 @@ class _Result(NamedTuple):
 class RelationalScore(_Result):
     """The score and its interval; `score, interval = relational_score(...)`.
 
-    score_se : standard error over nodes
-    setting, measure : what was held out, and what the score is
-    chosen : alpha_ of every fold for an estimator that chooses, else None for each
-    held_out : the test edges with their labels, scores and folds
-    n_conditions, n_objects : how many nodes of each kind the score rests on
+    Attributes
+    ----------
+    score : float
+        The held-out score.
+    interval : (low, high)
+        Its interval over nodes.
+    score_se : float
+        Standard error over nodes.
+    setting, measure : str
+        What was held out, and what the score is.
+    chosen : list
+        `alpha_` of every fold for an estimator that chooses, else None for each.
+    held_out
+        The test edges with their labels, scores and folds.
+    n_conditions, n_objects : int
+        How many nodes of each kind the score rests on.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> from rankwise.evaluation import relational_score
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    >>> Y = drugs @ targets.T + rng.normal(size=(20, 15))
+    >>> found = relational_score(ConditionalRanker(), (drugs, targets), Y, setting="rows")
+    >>> found.setting, found.n_conditions
+    ('rows', 20)
     """
 
     score_se: float
@@ -87,23 +110,34 @@ def relational_score(
 
     Parameters
     ----------
-    est : ConditionalRanker, TwoStepRanker, one of their searches, KernelFilter, NearestNodes, or
-        any estimator with fit(X, y, edges=) and predict_edges(U, V, edges)
-    X, Y, edges : as in the estimator's fit, one relation; nan in Y is not observed. With
-        kernel="precomputed" X holds kernel matrices.
-    setting : "edges" (rows and columns known), "rows" (rows are new), "columns", or "both". In one
-        domain a new node is new in both roles. Which one is yours: what is new when the model is
-        used. Random edges flatter a model that is used for new nodes.
-    cv : number of folds, or a splitter of rankwise.selection
-    nested : a search (ConditionalRankerCV, TwoStepRankerCV) chooses inside each training part, in
-        the same setting. False chooses once with all edges, which is too good.
-    average : "conditions" is the mean over conditions; "pairs" the share over all pairs of all
-        conditions (equation 4 of Pahikkala et al. 2013)
-    scoring : None for the share of pairs in the right order; "ndcg@10", "map", "tau" or another
-        name of a measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise
-    level : of the interval
-    random_state : draws the folds; None always draws the same
+    est
+        ConditionalRanker, TwoStepRanker, one of their searches, KernelFilter, NearestNodes, or any
+        estimator with fit(X, y, edges=) and predict_edges(U, V, edges).
+    X, Y, edges
+        As in the estimator's fit, one relation; nan in Y is not observed. With kernel="precomputed"
+        X holds kernel matrices.
+    setting
+        "edges" (rows and columns known), "rows" (rows are new), "columns", or "both". In one domain
+        a new node is new in both roles. Which one is yours: what is new when the model is used.
+        Random edges flatter a model that is used for new nodes.
+    cv
+        Number of folds, or a splitter of rankwise.selection.
+    nested
+        A search (ConditionalRankerCV, TwoStepRankerCV) chooses inside each training part, in the
+        same setting. False chooses once with all edges, which is too good.
+    average
+        "conditions" is the mean over conditions; "pairs" the share over all pairs of all conditions
+        (equation 4 of Pahikkala et al. 2013).
+    scoring
+        None for the share of pairs in the right order; "ndcg@10", "map", "tau" or another name of a
+        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise.
+    level
+        Of the interval.
+    random_state
+        Draws the folds; None always draws the same.
 
+    Notes
+    -----
     Edges that share a node are not independent, so the interval comes from the jackknife over
     nodes: rows and columns are left out of the judged edges, one by one. Its variance is multiplied
     by rankwise.evaluation.node_uncertainty.TRAINING, because nodes also train the models that judge
@@ -174,7 +208,25 @@ def _result(
 
 @dataclass(repr=False)
 class SettingScores:
-    """Scores of one or more models in the settings, side by side: {model: {setting: score}}."""
+    """Scores of one or more models in the settings, side by side.
+
+    Attributes
+    ----------
+    scores : dict
+        {model: {setting: RelationalScore}}.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> from rankwise.evaluation import relational_settings
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    >>> Y = drugs @ targets.T + rng.normal(size=(20, 15))
+    >>> found = relational_settings(ConditionalRanker(), (drugs, targets), Y, settings=("rows",))
+    >>> list(found.scores), found["rows"].setting
+    (['ConditionalRanker'], 'rows')
+    """
 
     scores: dict[str, dict[str, RelationalScore]]
 
@@ -243,8 +295,36 @@ def relational_settings(
 ) -> SettingScores:
     """`relational_score` of one model, or of several by name, in several settings side by side.
 
-    `options` are those of relational_score (cv, nested, average, scoring, level, random_state). The
-    result prints as a table, and `plot` draws all scores with their intervals.
+    The result prints as a table, and `plot` draws all scores with their intervals. It costs what
+    the single scores cost.
+
+    Parameters
+    ----------
+    models
+        An estimator, or a dict of names and estimators.
+    X, Y, edges
+        As in `relational_score`.
+    settings : tuple of str
+        Some of "edges", "rows", "columns" and "both".
+    **options
+        Those of relational_score (cv, nested, average, scoring, level, random_state).
+
+    Returns
+    -------
+    SettingScores
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> from rankwise.evaluation import relational_settings
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    >>> Y = drugs @ targets.T + rng.normal(size=(20, 15))
+    >>> settings = ("rows", "both")
+    >>> found = relational_settings(ConditionalRanker(), (drugs, targets), Y, settings=settings)
+    >>> list(found["rows"].interval) == sorted(found["rows"].interval)
+    True
     """
     named = models if isinstance(models, dict) else {type(models).__name__: models}
     if not named:

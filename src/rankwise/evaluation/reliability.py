@@ -12,7 +12,23 @@ LEAST = 20
 
 
 class Reliability(NamedTuple):
-    """For each bin: the mean `predicted` probability, the `observed` share, its standard error."""
+    """How often predicted probabilities came true, in bins.
+
+    Attributes
+    ----------
+    predicted : (b,) array
+        The mean predicted probability of each bin.
+    observed, error : (b,) arrays
+        The observed share, and its standard error.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.evaluation import Reliability
+    >>> curve = Reliability(np.array([0.6, 0.9]), np.array([0.58, 0.91]), np.array([0.05, 0.03]))
+    >>> np.abs(curve.observed - curve.predicted) < 2 * curve.error
+    array([ True,  True])
+    """
 
     predicted: np.ndarray
     observed: np.ndarray
@@ -24,9 +40,33 @@ def reliability_curve(
 ) -> Reliability:
     """How often the likelier item won, against the probability that the model gave it.
 
-    `probability` (l,) is what a model said about the winner of each statement that it has not seen,
-    such as `preference_proba(X, pairs)` with the winners first; ties are left out before. The bins
-    hold about equal numbers of statements, at least 20. Errors take statements as independent.
+    The bins hold about equal numbers of statements, at least 20. Errors take statements as
+    independent. O(l log l).
+
+    Parameters
+    ----------
+    probability : (l,) array
+        What a model said about the winner of each statement that it has not seen,
+        such as `preference_proba(X, pairs)` with the winners first; ties are left out before.
+    weight : (l,) array, optional
+        How much each statement counts.
+    bins : int
+        The largest number of bins.
+
+    Returns
+    -------
+    Reliability
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.evaluation import reliability_curve
+    >>> rng = np.random.default_rng(0)
+    >>> p = rng.uniform(size=1000)
+    >>> said_of_winner = np.where(rng.uniform(size=1000) < p, p, 1 - p)
+    >>> curve = reliability_curve(said_of_winner, bins=3)
+    >>> curve.predicted.round(2), curve.observed.round(2)
+    (array([0.58, 0.75, 0.91]), array([0.58, 0.73, 0.93]))
     """
     p = np.asarray(probability, dtype=float)
     if p.ndim != 1 or not len(p) or not np.all((p >= 0) & (p <= 1)):

@@ -23,11 +23,29 @@ ALL_SIGNS_UP_TO = 13
 
 @dataclass
 class RunDifference:
-    """Mean of `first` minus mean of `second` over the queries, with its 95% interval.
+    """Mean of one run minus mean of another over the queries.
 
-    `p_value` is that of Student's paired test, `p_randomisation` that of the randomisation test,
-    which exchanges the two runs at random in each query, and `p_adjusted` is `p_value` corrected
-    by Holm's method for the number of pairs of runs. `wins` and `losses` count queries.
+    Attributes
+    ----------
+    measure, first, second : str
+        The measure, and the names of the runs.
+    difference, low, high : float
+        Mean of `first` minus mean of `second`, and its 95% interval.
+    p_value : float
+        That of Student's paired test.
+    p_randomisation : float
+        That of the randomisation test, which exchanges the two runs at random in each query.
+    p_adjusted : float
+        `p_value` corrected by Holm's method for the number of pairs of runs.
+    wins, losses : int
+        Numbers of queries.
+
+    Examples
+    --------
+    >>> from rankwise.evaluation import RunDifference
+    >>> found = RunDifference("map", "new", "old", 0.02, 0.01, 0.03, 0.004, 0.005, 0.004, 30, 12)
+    >>> found.low > 0
+    True
     """
 
     measure: str
@@ -45,8 +63,29 @@ class RunDifference:
 
 @dataclass
 class RunComparison:
-    """`by_query` {measure: (queries, runs)}, `mean` {measure: (runs,)}, `interval` {measure: (runs,
-    2)}, and the differences of all pairs of runs; `names` are those of the runs, in their order.
+    """Measures of runs with their intervals, and the differences of all pairs of runs.
+
+    Attributes
+    ----------
+    names : list of str
+        The runs, in their order.
+    queries : (q,) array
+        Labels of the queries.
+    by_query, mean, interval : dict
+        {measure: (q, runs) values}, {measure: (runs,) means} and {measure: (runs, 2) limits}.
+    differences : list of RunDifference
+
+    Examples
+    --------
+    >>> from sklearn.utils import Bunch
+    >>> from rankwise.evaluation import compare_runs
+    >>> qid = ["1", "1", "2", "2", "3", "3", "4", "4"]
+    >>> qrels = Bunch(qid=qid, docid=["a", "b"] * 4, relevance=[1, 0] * 4)
+    >>> good = Bunch(qid=qid, docid=["a", "b"] * 4, score=[2.0, 1.0] * 4)
+    >>> bad = Bunch(qid=qid, docid=["a", "b"] * 4, score=[1.0, 2.0] * 3 + [2.0, 1.0])
+    >>> found = compare_runs(qrels, {"good": good, "bad": bad}, ["recip_rank"], random_state=0)
+    >>> found.mean
+    {'recip_rank': array([1.   , 0.625])}
     """
 
     names: list[str]
@@ -68,12 +107,43 @@ def compare_runs(
 ) -> RunComparison:
     """Measures of runs with 95% intervals over queries, and paired tests of every two runs.
 
-    The measures are those of `rankwise.metrics.trec_measures`. With all_queries=False the queries
-    are those that are judged and that every run has; with True all judged ones, and a query that a
-    run lacks counts 0 for it. Intervals of means are bootstrap intervals over queries. The runs are
+    Intervals of means are bootstrap intervals over queries. The runs are
     given, not trained on these queries, so the queries are independent and the paired tests are the
     usual ones: Student's, and the randomisation test (all 2^q combinations of signs up to 13
     queries, else 10,000 random ones).
+
+    Parameters
+    ----------
+    qrels
+        What `read_qrels` returns.
+    runs : dict
+        {name: what `read_run` returns}.
+    measures : sequence of str
+        Names of `rankwise.metrics.trec_measures`.
+    relevant : int
+        The least relevance that counts as relevant.
+    all_queries : bool
+        False for the queries that are judged and that every run has; True for all judged ones,
+        where a query that a run lacks counts 0 for it.
+    random_state
+        Draws the bootstrap and the randomisation.
+
+    Returns
+    -------
+    RunComparison
+
+    Examples
+    --------
+    >>> from sklearn.utils import Bunch
+    >>> from rankwise.evaluation import compare_runs
+    >>> qid = [str(q) for q in range(8) for _ in range(2)]
+    >>> qrels = Bunch(qid=qid, docid=["a", "b"] * 8, relevance=[1, 0] * 8)
+    >>> good = Bunch(qid=qid, docid=["a", "b"] * 8, score=[2.0, 1.0] * 8)
+    >>> bad = Bunch(qid=qid, docid=["a", "b"] * 8, score=[1.0, 2.0] * 6 + [2.0, 1.0] * 2)
+    >>> found = compare_runs(qrels, {"good": good, "bad": bad}, ["recip_rank"], random_state=0)
+    >>> (one,) = found.differences
+    >>> one.difference, one.wins, round(one.p_randomisation, 3)
+    (0.375, 6, 0.031)
     """
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError("runs must be a dict of names and what read_run returns.")

@@ -27,6 +27,24 @@ def uno_interval(
     rather than too narrow if it is estimated from few items, because the errors of an estimated
     curve cancel part of those of the events that it weighs. Simulated coverage is in
     docs/papers/evaluation.md.
+
+    Parameters
+    ----------
+    train, test, s, tau
+        As in `metrics.uno_concordance`.
+    level : float
+        Of the interval.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import Censored
+    >>> from rankwise.evaluation import uno_interval
+    >>> rng = np.random.default_rng(0)
+    >>> outcome = Censored(rng.random(200) < 0.7, rng.exponential(size=200))
+    >>> low, high = uno_interval(outcome, outcome, outcome.time + rng.normal(size=200))
+    >>> f"{low:.2f} to {high:.2f}"
+    '0.69 to 0.78'
     """
     check_level(level)
     counted, right = weighted_pairs(train, test, s, tau)
@@ -47,6 +65,25 @@ def dynamic_auc_intervals(
 
     By the jackknife over test items, each of which is a case, a control, or neither at a time;
     O(m log m) for each time. The censoring curve is taken as known, as in `uno_interval`.
+
+    Parameters
+    ----------
+    train, test, s, times
+        As in `metrics.cumulative_dynamic_auc`.
+    level : float
+        Of the intervals.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import Censored
+    >>> from rankwise.evaluation import dynamic_auc_intervals
+    >>> rng = np.random.default_rng(0)
+    >>> outcome = Censored(rng.random(200) < 0.7, rng.exponential(size=200))
+    >>> s = outcome.time + rng.normal(size=200)
+    >>> dynamic_auc_intervals(outcome, outcome, s, times=[0.5, 1.0]).round(2)
+    array([[0.72, 0.87],
+           [0.72, 0.86]])
     """
     check_level(level)
     found = cumulative_dynamic_auc(train, test, s, times)

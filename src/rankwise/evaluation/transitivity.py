@@ -45,17 +45,34 @@ class TransitivityTest:
 
     Attributes
     ----------
-    cyclic_share : the share of the votes' flow that goes round in cycles, 0 to 1
-    expected_share : the share to be expected if there is an order, because single votes vary
-    p_value : the probability of cycles as strong as these if there is an order (Bradley-Terry); a
-        small value says that no single list of strengths explains the votes
-    order_p_value : the probability of an order as strong as this if every vote is a coin toss; a
-        large value says that the votes do not show an order
-    statistic, degrees : rᵀV⁻¹r, and the number of independent cycles in the graph of comparisons
-    pairs : (p, 2) the pairs of items
-    residuals : (p,) share of votes for the first item minus the share that strengths explain, in
-        standard errors; large ones show where the cycles are
-    units : what was drawn anew: "statements" or "groups"
+    cyclic_share
+        The share of the votes' flow that goes round in cycles, 0 to 1.
+    expected_share
+        The share to be expected if there is an order, because single votes vary.
+    p_value
+        The probability of cycles as strong as these if there is an order (Bradley-Terry); a small
+        value says that no single list of strengths explains the votes.
+    order_p_value
+        The probability of an order as strong as this if every vote is a coin toss; a large value
+        says that the votes do not show an order.
+    statistic, degrees
+        rᵀV⁻¹r, and the number of independent cycles in the graph of comparisons.
+    pairs
+        (p, 2) the pairs of items.
+    residuals
+        (p,) share of votes for the first item minus the share that strengths explain, in standard
+        errors; large ones show where the cycles are.
+    units
+        What was drawn anew: "statements" or "groups".
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> from rankwise.evaluation import transitivity_test
+    >>> order = Preferences(winner=[0, 1, 0] * 20, loser=[1, 2, 2] * 20)
+    >>> cyclic_share, p_value = transitivity_test(order, n_permutations=99, random_state=0)
+    >>> p_value > 0.05
+    True
     """
 
     cyclic_share: float
@@ -83,13 +100,37 @@ def transitivity_test(
 
     The first p-value is a parametric bootstrap: votes are drawn from the fitted model of Bradley
     and Terry (with Davidson's ties, if there are ties). The second draws votes from coin tosses.
-    `groups` (l,) labels statements that depend on each other, such as those of one judge; then
-    the residuals of whole groups change sign at random instead (a wild bootstrap), which needs
-    a dozen groups or more. O(m³ + n_permutations · p) for p pairs of m items.
+    O(m³ + n_permutations · p) for p pairs of m items.
 
     Votes that fit another curve than the logistic one can be rejected too, although they are
     transitive, if there are very many of them. If there is no order, conditional ranking with
     `relation="reciprocal"` (rankwise.ConditionalRanker) predicts who beats whom all the same.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The votes.
+    groups : (l,) array, optional
+        Labels of statements that depend on each other, such as those of one judge; then
+        the residuals of whole groups change sign at random instead (a wild bootstrap), which needs
+        a dozen groups or more.
+    n_permutations : int
+        How often votes are drawn.
+    random_state
+        Draws them.
+
+    Returns
+    -------
+    TransitivityTest
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> from rankwise.evaluation import transitivity_test
+    >>> circle = Preferences(winner=[0, 1, 2] * 20, loser=[1, 2, 0] * 20)
+    >>> found = transitivity_test(circle, n_permutations=99, random_state=0)
+    >>> found.cyclic_share, found.p_value
+    (1.0, 0.01)
     """
     m = _n_items(preferences)
     preferences = check_preferences(preferences, None, m)

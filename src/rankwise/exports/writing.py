@@ -62,12 +62,17 @@ def export(
 
     Parameters
     ----------
-    est : the fitted model
-    path : the file to write
-    format : "json" (plain numbers, any model), "onnx" (a graph in double precision, any model;
-        needs rankwise[onnx]), "elasticsearch" or "solr" (linear models and their feature sets)
-    features : names of the features, if the model knows none or other names are wanted
-    name : how a search engine will call the model; by default the name of the file without suffix
+    est
+        The fitted model.
+    path
+        The file to write.
+    format
+        "json" (plain numbers, any model), "onnx" (a graph in double precision, any model; needs
+        rankwise[onnx]), "elasticsearch" or "solr" (linear models and their feature sets).
+    features
+        Names of the features, if the model knows none or other names are wanted.
+    name
+        How a search engine will call the model; by default the name of the file without suffix.
 
     Examples
     --------

@@ -45,21 +45,29 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    combine : "sum" or "max"
-    normalize : whether to divide the features of every graph by their norm, so that the kernel of a
-        graph with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
+    combine : {"sum", "max"}
+    normalize
+        Whether to divide the features of every graph by their norm, so that the kernel of a graph
+        with itself is 1. The norm of a new graph includes its unseen label pairs, so that its
         products with training graphs are exactly the normalised kernel.
-    longest : the number of edges of the longest walks that count, W = A + A² + … + A^longest
-        (Airola 2011, section 2.6); None for walks of every length. O(edges × vertices) per step.
-    n_jobs : the largest number of threads; None or −1 for all cores, −2 for all but one, and so
-        on. The result does not depend on it.
+    longest
+        The number of edges of the longest walks that count, W = A + A² + … + A^longest (Airola
+        2011, section 2.6); None for walks of every length. O(edges × vertices) per step.
+    n_jobs
+        The largest number of threads; None or −1 for all cores, −2 for all but one, and so on. The
+        result does not depend on it.
 
     Attributes
     ----------
-    labels_ : (l,) the labels seen in fit, sorted
-    pairs_ : (n, 2) the two labels of each feature, as positions in labels_
-    n_features_out_ : n
+    labels_
+        (l,) the labels seen in fit, sorted.
+    pairs_
+        (n, 2) the two labels of each feature, as positions in `labels_`.
+    n_features_out_ : int
+        The number of features.
 
+    Notes
+    -----
     transform drops label pairs that were not seen in fit. Long work shows a progress bar on a
     terminal.
 
@@ -182,12 +190,17 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
 
     def _norms(self, values: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """The norm of each graph's features, 1 if there are none, before any are dropped."""
-        n_graphs = len(starts) - 1
-        graph, largest = np.repeat(np.arange(n_graphs), np.diff(starts)), np.zeros(n_graphs)
-        np.maximum.at(largest, graph, np.abs(values))
-        largest[largest == 0] = 1.0
-        sums = np.bincount(graph, (values / largest[graph]) ** 2, minlength=n_graphs)
-        return largest * np.sqrt(np.where(sums > 0, sums, 1.0))
+        norms = np.ones(len(starts) - 1)
+        some = np.flatnonzero(np.diff(starts))
+        if self.normalize and len(some):
+            first, sizes = starts[some], np.diff(starts)[some]
+            unit = np.maximum.reduceat(np.abs(values), first)
+            if unit.min() > 1e-140 and unit.max() < 1e140:  # squares neither vanish nor overflow
+                norms[some] = np.sqrt(np.add.reduceat(np.square(values), first))
+            else:
+                squares = np.square(values / np.repeat(unit, sizes))
+                norms[some] = unit * np.sqrt(np.add.reduceat(squares, first))
+        return norms
 
     def _matrix(
         self, values: np.ndarray, columns: np.ndarray, starts: np.ndarray, norms: np.ndarray

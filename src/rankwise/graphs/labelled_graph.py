@@ -14,14 +14,19 @@ class LabelledGraph:
 
     Parameters
     ----------
-    labels : one collection of strings per vertex; it may be empty
-    edges : (from, to, weight), with the numbers of the two vertices; parallel edges add up
+    labels
+        One collection of strings per vertex; it may be empty.
+    edges
+        (from, to, weight), with the numbers of the two vertices; parallel edges add up.
 
     Attributes
     ----------
-    labels : tuple of frozensets
-    edges : list of (int, int, float), as given
-    n_vertices
+    labels
+        Tuple of frozensets.
+    edges
+        List of (int, int, float), as given.
+    n_vertices : int
+        The number of vertices.
 
     Examples
     --------

@@ -17,10 +17,10 @@ ON_PATH, OFF_PATH, IN_ORDER = 0.9, 0.3, 0.9
 def candidate_graph(
     sentence: Sentence, entity1: Entity | str, entity2: Entity | str, *, directed: bool = False
 ) -> LabelledGraph:
-    """The two-part graph of a candidate pair (Airola et al. 2008, "Graph encoding of sentence
-    structure", Figure 2); O(tokens + dependencies).
+    """The two-part graph of a candidate pair, O(tokens + dependencies).
 
-    The first part has one vertex per token, labelled with its text and part of speech, and one
+    Airola et al. (2008), "Graph encoding of sentence structure", Figure 2. The first part has one
+    vertex per token, labelled with its text and part of speech, and one
     vertex per dependency, labelled with its type, with edges governor → dependency → dependent. On
     the shortest undirected paths between the two entities, labels end in ``_IP`` and edges weigh
     0.9; all other edges weigh 0.3.
@@ -30,12 +30,29 @@ def candidate_graph(
 
     Tokens of the two entities have only the label PROT1 or PROT2 (both, if the entities overlap),
     tokens of other entities only PROT. In the second part PROT1 and PROT2 have no ending, because
-    they are the pair itself.
+    they are the pair itself. The vertices are the tokens, then the dependencies, then the tokens
+    again.
 
-    `entity1` and `entity2` are entities of the sentence or their ids. The pair is unordered: PROT1
-    is the entity that begins first. With directed=True PROT1 is entity1.
+    Parameters
+    ----------
+    sentence : Sentence
+        A parsed sentence.
+    entity1, entity2 : Entity or str
+        Entities of the sentence, or their ids. The pair is unordered: PROT1 is the entity that
+        begins first.
+    directed : bool
+        Whether PROT1 is always entity1.
 
-    The vertices are the tokens, then the dependencies, then the tokens again.
+    Examples
+    --------
+    >>> from rankwise.datasets import Dependency, Entity, Sentence, Token
+    >>> from rankwise.graphs import candidate_graph
+    >>> tokens = (Token("A", "NN", 0, 1), Token("binds", "VBZ", 2, 7), Token("B", "NN", 8, 9))
+    >>> links = (Dependency(1, 0, "nsubj"), Dependency(1, 2, "dobj"))
+    >>> entities = (Entity("e1", "A", ((0, 1),)), Entity("e2", "B", ((8, 9),)))
+    >>> sentence = Sentence("s1", "d1", "A binds B", tokens, links, entities)
+    >>> candidate_graph(sentence, "e1", "e2")
+    LabelledGraph(8 vertices, 6 edges)
     """
     pair = [sentence.entity(entity1), sentence.entity(entity2)]
     if pair[0] == pair[1]:

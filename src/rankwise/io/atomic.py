@@ -6,8 +6,14 @@ import contextlib
 import errno
 import os
 import tempfile
+import time
 from collections.abc import Iterable
 from pathlib import Path
+
+READERS_BLOCK = os.name == "nt"
+"""Whether a file that is being read cannot be replaced."""
+PATIENCE, STEP = 2.0, 0.05
+"""Seconds to wait for readers, altogether and at a time."""
 
 
 def write_atomically(path: str | os.PathLike, blocks: Iterable[bytes | memoryview]) -> None:
@@ -31,7 +37,7 @@ def write_atomically(path: str | os.PathLike, blocks: Iterable[bytes | memoryvie
             stream.flush()
             os.chmod(name, _permissions(target))
             os.fsync(stream.fileno())
-        os.replace(name, target)
+        _replace(name, target)
     except BaseException:
         with contextlib.suppress(OSError):
             os.unlink(name)
@@ -42,6 +48,25 @@ def write_atomically(path: str | os.PathLike, blocks: Iterable[bytes | memoryvie
             os.fsync(folder)
         finally:
             os.close(folder)
+
+
+def _replace(name: str, target: Path) -> None:
+    """Rename the file. Windows refuses that while another program reads `target`: wait a little."""
+    waited = 0.0
+    while True:
+        try:
+            os.replace(name, target)
+            return
+        except PermissionError as error:
+            if not READERS_BLOCK or waited >= PATIENCE:
+                raise PermissionError(error.errno, _reason(error, waited), str(target)) from error
+        time.sleep(STEP)
+        waited += STEP
+
+
+def _reason(error: OSError, waited: float) -> str:
+    reason = error.strerror or "no permission"
+    return f"{reason}; another program may have it open" if waited else reason
 
 
 def _permissions(target: Path) -> int:

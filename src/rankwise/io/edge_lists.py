@@ -46,7 +46,7 @@ def read_preferences(
     columns: Mapping[str, str] | None = None,
     judge: str | None = None,
 ) -> Preferences:
-    """Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
+    r"""Read lines `winner loser [magnitude [weight [tie]]]` as Preferences, O(bytes).
 
     Columns are separated by blanks, tabs, commas, semicolons or ::. A header line is optional, and
     may name the columns in any order. Lines that begin with # are comments. Items are row numbers
@@ -54,15 +54,27 @@ def read_preferences(
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
-    items : names of the rows of X, in order
-    n_items : number of rows of X; default len(items), or unknown
-    columns : {role: column name} for a file with a header line, where the roles are winner and
-        loser, and if there are such columns magnitude, weight and tie (true, yes or 1; else false,
-        no or 0). With the roles a, b and outcome, and where wanted weight and judge, the lines are
-        votes as in `Preferences.from_votes`, and items are names even without `items`. The outcome
-        may also be the name of a's or of b's column
-    judge : the column of judges, in a file with a header line
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
+    items
+        Names of the rows of X, in order.
+    n_items
+        Number of rows of X; default len(items), or unknown.
+    columns
+        {role: column name} for a file with a header line, where the roles are winner and loser, and
+        if there are such columns magnitude, weight and tie (true, yes or 1; else false, no or 0).
+        With the roles a, b and outcome, and where wanted weight and judge, the lines are votes as
+        in `Preferences.from_votes`, and items are names even without `items`. The outcome may also
+        be the name of a's or of b's column.
+    judge
+        The column of judges, in a file with a header line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_preferences
+    >>> read_preferences(io.StringIO("winner loser\n0 1\n2 1\n"), n_items=3)
+    Preferences(2 preferences about 3 items, 0 ties, 1 component)
     """
     if columns is not None and {*VOTE_ROLES} & columns.keys():
         roles = columns if judge is None else {**columns, "judge": judge}
@@ -107,14 +119,29 @@ def _yes_or_no(table: Columns, role: str) -> np.ndarray:
 
 
 def read_ratings(path: Readable) -> Bunch:
-    """Read lines `user item rating [time]`; further columns are ignored.
+    r"""Read lines `user item rating [time]`; further columns are ignored.
 
-    Separators, header line (user, item, rating) and comments are as in `read_preferences`.
+    O(bytes). Separators, header line (user, item, rating) and comments are as in
+    `read_preferences`.
+
+    Parameters
+    ----------
+    path
+        As in `read_preferences`.
 
     Returns
     -------
-    Bunch of edges (q, 2), the numbers of user and item; y (q,) the ratings; user_names and
-    item_names in the order of their numbers, sorted: integers if all names are, else text
+    Bunch
+        edges (q, 2), the numbers of user and item; y (q,) the ratings; user_names and
+        item_names in the order of their numbers, sorted: integers if all names are, else text.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_ratings
+    >>> data = read_ratings(io.StringIO("7::31::2.5\n7::1029::3.0\n9::31::4\n"))
+    >>> data.edges.tolist(), data.y, data.item_names
+    ([[0, 0], [0, 1], [1, 0]], array([2.5, 3. , 4. ]), array([  31, 1029]))
     """
     table = _read(path, ("user", "item", "rating"), ("timestamp",))
     user_names, user = np.unique(table.labels("user"), return_inverse=True)

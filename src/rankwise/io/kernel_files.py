@@ -22,7 +22,7 @@ SHOWN = 5
 
 
 def read_kernel(path: Readable, *, names: Names | None = None, known: Names | None = None) -> Bunch:
-    """Read a matrix of similarities between objects, for kernel="precomputed".
+    r"""Read a matrix of similarities between objects, for kernel="precomputed".
 
     The file is a table with the names of the columns in its first line and the name of a row at the
     start of every other line, a table of numbers alone, or a .npy or .npz file (`row_names` and
@@ -32,14 +32,27 @@ def read_kernel(path: Readable, *, names: Names | None = None, known: Names | No
 
     Parameters
     ----------
-    path : as in `read_preferences`
-    names : the objects of the rows of K, in this order; default: all rows, in the order of the file
-    known : the objects of the columns of K, in this order: those that a model was trained on.
-        Default: the objects of the rows, for training
+    path
+        As in `read_preferences`.
+    names
+        The objects of the rows of K, in this order; default: all rows, in the order of the file.
+    known
+        The objects of the columns of K, in this order: those that a model was trained on. Default:
+        the objects of the rows, for training.
 
     Returns
     -------
-    Bunch of K (len(names), len(known)), names and column_names; both are None if the file has none
+    Bunch
+        With K (len(names), len(known)), names and column_names; both are None if the file has none.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_kernel
+    >>> data = read_kernel(io.StringIO("name,a,b\na,1.0,0.3\nb,0.3,1.0\n"))
+    >>> data.K, data.names
+    (array([[1. , 0.3],
+           [0.3, 1. ]]), array(['a', 'b'], dtype='<U1'))
     """
     source = read_source(path)
     if holds_arrays(source):

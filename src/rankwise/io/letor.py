@@ -42,7 +42,7 @@ def read_letor(
     dense: bool | str = "auto",
     query_sizes: Any = "auto",
 ) -> Bunch:
-    """Read lines `score qid:label feature:value ... # comment`, O(bytes), on all cores.
+    r"""Read lines `score qid:label feature:value … # comment`, O(bytes), on all cores.
 
     Every number is the double nearest to its text. Blank lines and comment lines are skipped. The
     features of a line may come in any order, but each only once; values must be finite. A line that
@@ -50,19 +50,34 @@ def read_letor(
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
-    n_features : number of columns of X; None for the largest feature number in the file
-    zero_based : whether feature numbers start at 0; "auto": if a 0 occurs
-    dense : True for an array, False for CSR, "auto" for an array if the file gives at least a
-        quarter of all values
-    query_sizes : for files without qid, the number of consecutive items of each query: an array, or
-        the path of a file of such numbers. "auto" looks for a file with the same name and the
-        ending .query (rank.train.gz: rank.train.query); None means no queries
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
+    n_features
+        Number of columns of X; None for the largest feature number in the file.
+    zero_based
+        Whether feature numbers start at 0; "auto": if a 0 occurs.
+    dense
+        True for an array, False for CSR, "auto" for an array if the file gives at least a quarter
+        of all values.
+    query_sizes
+        For files without qid, the number of consecutive items of each query: an array, or the path
+        of a file of such numbers. "auto" looks for a file with the same name and the ending .query
+        (rank.train.gz: rank.train.query); None means no queries.
 
     Returns
     -------
-    Bunch of X (m, n); y (m,); qid (m,), integers if all labels are plain integers, else text, and
-    None without queries; comments (m,), the text after #, stripped, "" if there is none
+    Bunch
+        With X (m, n); y (m,); qid (m,), integers if all labels are plain integers, else text, and
+        None without queries; comments (m,), the text after #, stripped, "" if there is none.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_letor
+    >>> data = read_letor(io.BytesIO(b"2 qid:7 1:0.5 2:0.1 # doc-a\n0 qid:7 1:0.2 2:0.9 # doc-b\n"))
+    >>> data.X, data.y, data.qid, data.comments.tolist()
+    (array([[0.5, 0.1],
+           [0.2, 0.9]]), array([2., 0.]), array([7, 7]), ['doc-a', 'doc-b'])
     """
     for name, value in (("zero_based", zero_based), ("dense", dense)):
         if not (value is True or value is False or value == "auto"):
@@ -242,7 +257,7 @@ def write_letor(
     *,
     zero_based: bool = False,
 ) -> None:
-    """Write lines `score qid:label feature:value ... # comment` that `read_letor` reads exactly.
+    """Write lines `score qid:label feature:value … # comment` that `read_letor` reads exactly.
 
     All values of an array are written, of a sparse matrix the stored ones, each as the shortest
     decimal that reads back the same. The file is compressed if the path ends in .gz, .xz or .bz2,
@@ -250,11 +265,28 @@ def write_letor(
 
     Parameters
     ----------
-    X : (m, n) array or sparse matrix
-    y : (m,) scores
-    qid : (m,) labels without blanks or #
-    comments : (m,) text, each of one line
-    zero_based : number the features from 0 instead of 1
+    path
+        The file; the endings .gz, .xz and .bz2 compress it.
+    X
+        (m, n) array or sparse matrix.
+    y
+        (m,) scores.
+    qid
+        (m,) labels without blanks or #.
+    comments
+        (m,) text, each of one line.
+    zero_based
+        Number the features from 0 instead of 1.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rankwise.datasets import write_letor
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_letor(f"{folder}/train.txt", [[0.5, 0.1], [0.2, 0.9]], [2, 0], qid=[7, 7])
+    ...     print(open(f"{folder}/train.txt").read(), end="")
+    2.0 qid:7 1:0.5 2:0.1
+    0.0 qid:7 1:0.2 2:0.9
     """
     refuse_unreal(X, "X")
     X = check_array(X, accept_sparse="csr", dtype=np.float64, ensure_all_finite=False)

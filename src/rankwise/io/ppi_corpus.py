@@ -37,20 +37,48 @@ def read_ppi_corpus(
 
     Parameters
     ----------
-    errors : "raise" refuses malformed files, entities and tokens outside of their text, entities
-        without a token, pairs and dependencies with unknown ends, and candidates without a parse;
-        "skip" leaves out the entity, pair, dependency or sentence (or all that follows the position
-        where the file breaks) and lists the problem in `problems`
-    tokenizer, parser : which analysis to take if there are several; by default the tokenisation
-        named "split" (tokens are cut at entities), else the first, with its first parse
-    unlisted : the label of a pair that the file does not list: "unknown" (None) or "negative"
-        (False)
-    format : "auto", "xml" or "conllu"
+    path
+        The file.
+    errors
+        "raise" refuses malformed files, entities and tokens outside of their text, entities without
+        a token, pairs and dependencies with unknown ends, and candidates without a parse; "skip"
+        leaves out the entity, pair, dependency or sentence (or all that follows the position where
+        the file breaks) and lists the problem in `problems`.
+    tokenizer, parser
+        Which analysis to take if there are several; by default the tokenisation named "split"
+        (tokens are cut at entities), else the first, with its first parse.
+    unlisted
+        The label of a pair that the file does not list: "unknown" (None) or "negative" (False).
+    format : {"auto", "xml", "conllu"}
 
     Returns
     -------
-    Corpus : `sentences` (each with tokens, dependencies, entities, pairs, document), `documents`,
-        `entities`, `pairs`, `problems`, `problem_counts`, `self_interactions`
+    Corpus
+        `sentences` (each with tokens, dependencies, entities, pairs, document), `documents`,
+        `entities`, `pairs`, `problems`, `problem_counts`, `self_interactions`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> from rankwise.datasets import read_ppi_corpus
+    >>> sentence = '''<corpus source="small"><document id="d1"><sentence id="s1" text="A binds B">
+    ... <entity id="e1" charOffset="0-0" text="A"/><entity id="e2" charOffset="8-8" text="B"/>
+    ... <pair id="p1" e1="e1" e2="e2" interaction="True"/>
+    ... <sentenceanalyses><tokenizations><tokenization tokenizer="split">
+    ... <token id="t1" charOffset="0-0" text="A" POS="NN"/>
+    ... <token id="t2" charOffset="2-6" text="binds" POS="VBZ"/>
+    ... <token id="t3" charOffset="8-8" text="B" POS="NN"/></tokenization></tokenizations>
+    ... <parses><parse tokenizer="split" parser="any">
+    ... <dependency id="l1" t1="t2" t2="t1" type="nsubj"/>
+    ... <dependency id="l2" t1="t2" t2="t3" type="dobj"/></parse></parses>
+    ... </sentenceanalyses></sentence></document></corpus>'''
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = Path(folder) / "small.xml"
+    ...     characters = path.write_text(sentence)
+    ...     corpus = read_ppi_corpus(path)
+    >>> [(pair.entity1.text, pair.entity2.text, pair.interaction) for pair in corpus.pairs]
+    [('A', 'B', True)]
     """
     check_choice("errors", errors, ERRORS)
     check_choice("unlisted", unlisted, UNLISTED)

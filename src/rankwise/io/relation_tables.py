@@ -51,7 +51,7 @@ def read_edges(
     value: str | None = None,
     form: str = "auto",
 ) -> Bunch:
-    """Read the values of pairs of objects, the labelled edges that ConditionalRanker learns from.
+    r"""Read the values of pairs of objects, the labelled edges that ConditionalRanker learns from.
 
     The file is a list of edges, a matrix, or an array of NumPy:
 
@@ -71,17 +71,31 @@ def read_edges(
 
     Parameters
     ----------
-    path : as in `read_preferences`
-    rows, columns : names of the row nodes and of the column nodes, in order
-    one_domain : whether both sides are the same nodes, with the same numbers
-    row_column, column_column, value : the columns of a list of edges that has a header line
-    form : "edges", "matrix", or "auto" to tell them apart by their content
+    path
+        As in `read_preferences`.
+    rows, columns
+        Names of the row nodes and of the column nodes, in order.
+    one_domain
+        Whether both sides are the same nodes, with the same numbers.
+    row_column, column_column, value
+        The columns of a list of edges that has a header line.
+    form
+        "edges", "matrix", or "auto" to tell them apart by their content.
 
     Returns
     -------
-    Bunch of edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
-    their numbers, or None if the file has numbers; lines (q,), where each edge is in the file, or
-    None for arrays
+    Bunch
+        With edges (q, 2); y (q,) or None; row_names and column_names, the names in the order of
+        their numbers, or None if the file has numbers; lines (q,), where each edge is in the file,
+        or None for arrays.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_edges
+    >>> data = read_edges(io.StringIO("row,column,value\naspirin,cox1,6.2\naspirin,cox2,5.1\n"))
+    >>> data.edges.tolist(), data.y, data.column_names
+    ([[0, 0], [0, 1]], array([6.2, 5.1]), array(['cox1', 'cox2'], dtype='<U4'))
     """
     if form not in FORMS:
         raise ValueError(f"form must be one of {', '.join(FORMS)}; got {form!r}.")

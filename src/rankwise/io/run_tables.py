@@ -23,7 +23,7 @@ def training_table(
     depth: int | None = None,
     unjudged: str = "drop",
 ) -> Bunch:
-    """The documents that runs found, as items to rank: one row per query and document, O(m log m).
+    r"""The documents that runs found, as items to rank: one row per query and document, O(m log m).
 
     Every run gives two features: its score, and "NAME rr" = 1/(60 + rank), the term of reciprocal
     rank fusion, where the rank is that of its scores. If a run did not find a document that another
@@ -32,18 +32,34 @@ def training_table(
 
     Parameters
     ----------
-    runs : {name: what `read_run` returns}
-    qrels : what `read_qrels` returns; None for new queries, which have no y
-    features : what `read_table` returns with query= and comments= (the names of documents), or
-        with comments= only for features that a document has in every query; every document that
-        is kept must be there
-    depth : keep the first `depth` documents of every run; None for all
-    unjudged : "drop" leaves documents without judgement out, "zero" calls them not relevant
+    runs
+        {name: what `read_run` returns}.
+    qrels
+        What `read_qrels` returns; None for new queries, which have no y.
+    features
+        What `read_table` returns with query= and comments= (the names of documents), or with
+        comments= only for features that a document has in every query; every document that is kept
+        must be there.
+    depth
+        Keep the first `depth` documents of every run; None for all.
+    unjudged
+        "drop" leaves documents without judgement out, "zero" calls them not relevant.
 
     Returns
     -------
-    Bunch of X (m, n), y (m,) or None, qid (m,), docid (m,), feature_names; queries in the order of
-    the first run, documents by their name
+    Bunch
+        With X (m, n), y (m,) or None, qid (m,), docid (m,), feature_names; queries in the order of
+        the first run, documents by their name.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_qrels, read_run, training_table
+    >>> bm25 = read_run(io.StringIO("q1 Q0 b 1 12.5 bm25\nq1 Q0 a 2 11.0 bm25\n"))
+    >>> qrels = read_qrels(io.StringIO("q1 0 a 2\nq1 0 b 0\n"))
+    >>> data = training_table({"bm25": bm25}, qrels)
+    >>> data.feature_names, data.X.round(4).tolist(), data.y
+    (['bm25', 'bm25 rr'], [[11.0, 0.0161], [12.5, 0.0164]], array([2., 0.]))
     """
     if not isinstance(runs, Mapping) or not runs:
         raise ValueError("runs must be a dict of names and what read_run returns.")

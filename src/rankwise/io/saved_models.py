@@ -23,10 +23,7 @@ from rankwise.numerics.import_paths import imported
 def save(est: Any, path: str | os.PathLike, *, training_data: bool = False) -> None:
     """Write a fitted learner, or a pipeline that ends in one, to a file that holds no code.
 
-    The file appears whole or not at all. The loaded model predicts the same bits. Methods that need
-    the training items (hold-outs, paths, `pairwise_loo`, bounds, `partial_fit` after `fit`) work
-    after loading only with training_data=True, which writes the items and their scores too. Linear
-    models and reduced sets made by `partial_fit` keep their sums, and continue without the items.
+    The file appears whole or not at all. The loaded model predicts the same bits.
     A file can hold all learners of rankwise, KernelMap, and pipelines of scikit-learn with
     ColumnTransformer, OneHotEncoder, OrdinalEncoder, SimpleImputer, StandardScaler, MinMaxScaler,
     MaxAbsScaler, RobustScaler, Normalizer, PolynomialFeatures and Nystroem, nested as you like.
@@ -34,6 +31,29 @@ def save(est: Any, path: str | os.PathLike, *, training_data: bool = False) -> N
     Anything else is a ValueError: other estimators, and a kernel, function, scorer or splitter that
     is code of your own (use the name of a kernel, kernel="precomputed", or set_params before
     saving).
+
+    Parameters
+    ----------
+    est
+        The fitted model.
+    path
+        The file to write.
+    training_data : bool
+        Methods that need the training items (hold-outs, paths, `pairwise_loo`, bounds,
+        `partial_fit` after `fit`) work after loading only with True, which writes the items and
+        their scores too. Linear models and reduced sets made by `partial_fit` keep their sums, and
+        continue without the items.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rankwise import RankRLS, load, save
+    >>> model = RankRLS().fit([[0.0, 1.0], [1.0, 0.0], [2.0, 2.0]], [0, 1, 2])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     save(model, f"{folder}/model.rw")
+    ...     again = load(f"{folder}/model.rw")
+    >>> again.predict([[1.0, 1.0]]) == model.predict([[1.0, 1.0]])
+    array([ True])
     """
     if hasattr(est, "to_local"):  # fitted on a cluster
         est = est.to_local()
@@ -56,7 +76,7 @@ def save(est: Any, path: str | os.PathLike, *, training_data: bool = False) -> N
 
 
 def load(path: str | os.PathLike | IO) -> Any:
-    """The model that `save` wrote to a path, "-" for standard input, or an open binary file.
+    """The model that `save` wrote.
 
     `load` builds only the classes that `save` knows, from numbers and text: no code in the file is
     executed, whoever wrote it. A file that is cut short, altered or foreign, or whose model does
@@ -64,6 +84,21 @@ def load(path: str | os.PathLike | IO) -> Any:
 
     A model that was fitted to a frame matches the columns of a frame by name; other columns are
     ignored. A VersionWarning says if parts of scikit-learn were written with another version of it.
+
+    Parameters
+    ----------
+    path
+        A path, "-" for standard input, or an open binary file.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise import ReadError, load
+    >>> try:
+    ...     load(io.BytesIO(b"not a model"))
+    ... except ReadError:
+    ...     print("not a model of rankwise")
+    not a model of rankwise
     """
     source = read_raw(path)
     contents = unpack(source.data, source.name)

@@ -14,7 +14,21 @@ KnownPairs = dict[frozenset[str], tuple[str, bool | None]]
 
 @dataclass(frozen=True)
 class Token:
-    """A word, text[start:end] of its sentence, and its part of speech."""
+    """A word, text[start:end] of its sentence, and its part of speech.
+
+    Parameters
+    ----------
+    text, pos : str
+        The word and its part of speech.
+    start, end : int
+        Its place in the text of the sentence.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import Token
+    >>> Token("binds", "VBZ", 2, 7).text
+    'binds'
+    """
 
     text: str
     pos: str
@@ -24,7 +38,21 @@ class Token:
 
 @dataclass(frozen=True)
 class Dependency:
-    """A typed dependency between two tokens, given by their numbers in the sentence."""
+    """A typed dependency between two tokens, given by their numbers in the sentence.
+
+    Parameters
+    ----------
+    governor, dependent : int
+        Numbers of the tokens.
+    type : str
+        Such as "nsubj".
+
+    Examples
+    --------
+    >>> from rankwise.datasets import Dependency
+    >>> Dependency(1, 0, "nsubj").governor
+    1
+    """
 
     governor: int
     dependent: int
@@ -33,7 +61,23 @@ class Dependency:
 
 @dataclass(frozen=True)
 class Entity:
-    """A named entity; `spans` are its positions in the text, several if it is interrupted."""
+    """A named entity of a sentence.
+
+    Parameters
+    ----------
+    id, text : str
+        Its name in the corpus, and its text.
+    spans : tuple of (start, end)
+        Its positions in the text, several if it is interrupted.
+    type : str
+        Such as "protein".
+
+    Examples
+    --------
+    >>> from rankwise.datasets import Entity, Token
+    >>> Entity("e1", "binds", ((2, 7),)).covers(Token("binds", "VBZ", 2, 7))
+    True
+    """
 
     id: str
     text: str
@@ -47,7 +91,26 @@ class Entity:
 
 @dataclass(frozen=True)
 class Pair:
-    """A candidate: an unordered pair of entities of one sentence; interaction None is unknown."""
+    """A candidate: an unordered pair of entities of one sentence.
+
+    Parameters
+    ----------
+    id : str
+        Its name in the corpus.
+    entity1, entity2 : Entity
+        The pair.
+    interaction : bool or None
+        None is unknown.
+    sentence : Sentence
+        Where it stands.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_ppi_corpus
+    >>> pair = make_ppi_corpus(n_documents=1, random_state=0).pairs[0]
+    >>> pair.entity1.text, pair.entity2.text, pair.document
+    ('P26', 'P92', 'd0')
+    """
 
     id: str
     entity1: Entity
@@ -62,7 +125,24 @@ class Pair:
 
 @dataclass(eq=False)
 class Sentence:
-    """A sentence with its analysis; `pairs` contains every unordered pair of entities once."""
+    """A sentence with its analysis.
+
+    Parameters
+    ----------
+    id, document, text : str
+        Names of the sentence and its document, and its text.
+    tokens, dependencies, entities : tuple
+        The analysis.
+    pairs : tuple of Pair
+        Every unordered pair of entities once.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_ppi_corpus
+    >>> sentence = make_ppi_corpus(n_documents=1, random_state=0).sentences[0]
+    >>> sentence.text, [token.pos for token in sentence.tokens]
+    ('P26 precedes P92', ['NN', 'VBZ', 'NN'])
+    """
 
     id: str
     document: str
@@ -109,7 +189,26 @@ class Problem:
 
 @dataclass(eq=False)
 class Corpus:
-    """Sentences in their order, and the problems met while reading them."""
+    """Sentences in their order, and the problems met while reading them.
+
+    Parameters
+    ----------
+    name : str
+        Of the corpus.
+    sentences : list of Sentence
+        In their order.
+    problems : list
+        What was left out while reading, and why.
+    self_interactions : int
+        The number of pairs of an entity with itself, which were left out.
+
+    Examples
+    --------
+    >>> from rankwise.datasets import make_ppi_corpus
+    >>> corpus = make_ppi_corpus(n_documents=3, random_state=0)
+    >>> corpus.documents, len(corpus), len(corpus.pairs)
+    (['d0', 'd1', 'd2'], 6, 6)
+    """
 
     name: str
     sentences: list[Sentence] = field(repr=False)

@@ -33,7 +33,7 @@ def read_table(
     encoding: str | None = None,
     like: Any = None,
 ) -> Bunch:
-    """Read CSV, TSV (separated by tab, comma or semicolon) or Parquet with named columns.
+    r"""Read CSV, TSV (separated by tab, comma or semicolon) or Parquet with named columns.
 
     The format is recognised by content; Parquet needs pyarrow, which also reads large CSV files.
     Without a header line, that is with a first line of numbers, the columns are called "1", "2",
@@ -47,23 +47,45 @@ def read_table(
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
-    target : column of scores; None if there is none, as for items that are to be ranked
-    query : column of query labels, any text or numbers
-    comments : column that is kept as text, such as the id of a document
-    features : columns of X, in this order; None for all other columns, which must be numbers
-    drop : columns to leave out
-    missing : "error", or "nan" to keep missing values in X, for learners that accept them
-    categorical : columns of categories: each level becomes a feature of 0 and 1, `city=Bonn`
-    decimal : the decimal sign "." or ","; "auto" finds it
-    encoding : of the text, such as "cp1252"; None for UTF-8, or UTF-16 with a byte order mark
-    like : what an earlier `read_table` returned: the same columns become the same features, a level
-        that was not seen then is 0 in all of them, and features, drop and categorical are not used
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
+    target
+        Column of scores; None if there is none, as for items that are to be ranked.
+    query
+        Column of query labels, any text or numbers.
+    comments
+        Column that is kept as text, such as the id of a document.
+    features
+        Columns of X, in this order; None for all other columns, which must be numbers.
+    drop
+        Columns to leave out.
+    missing
+        "error", or "nan" to keep missing values in X, for learners that accept them.
+    categorical
+        Columns of categories: each level becomes a feature of 0 and 1, `city=Bonn`.
+    decimal
+        The decimal sign "." or ","; "auto" finds it.
+    encoding
+        Of the text, such as "cp1252"; None for UTF-8, or UTF-16 with a byte order mark.
+    like
+        What an earlier `read_table` returned: the same columns become the same features, a level
+        that was not seen then is 0 in all of them, and features, drop and categorical are not used.
 
     Returns
     -------
-    Bunch of X (m, n) array; y (m,), qid (m,) integers or text, comments (m,) text, each None if its
-    column was not named; feature_names, a list; columns, how the columns of X were read
+    Bunch
+        With X (m, n) array; y (m,), qid (m,) integers or text, comments (m,) text, each None if its
+        column was not named; feature_names, a list; columns, how the columns of X were read.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_table
+    >>> text = "traveller,price,breakfast,stars\nann,143,yes,4\nann,98,no,3\n"
+    >>> data = read_table(io.StringIO(text), target="stars", query="traveller")
+    >>> data.X, data.y, data.feature_names
+    (array([[143.,   1.],
+           [ 98.,   0.]]), array([4., 3.]), ['price', 'breakfast'])
     """
     _check_options(
         missing, decimal, {"features": features, "drop": drop, "categorical": categorical}

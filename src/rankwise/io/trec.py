@@ -25,7 +25,7 @@ BEIR_HEADER = ["query-id", "corpus-id", "score"]
 
 
 def read_qrels(path: Readable) -> Bunch:
-    """Read relevance judgements: lines `query iteration document relevance`, O(bytes).
+    r"""Read relevance judgements: lines `query iteration document relevance`, O(bytes).
 
     Columns are separated by blanks or tabs, and lines may come in any order. Relevance is an
     integer, higher is better; negative numbers occur and are kept. Lines `query document relevance`
@@ -34,11 +34,21 @@ def read_qrels(path: Readable) -> Bunch:
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
 
     Returns
     -------
-    Bunch of qid (m,) and docid (m,), both text; relevance (m,) integers
+    Bunch
+        With qid (m,) and docid (m,), both text; relevance (m,) integers.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_qrels
+    >>> qrels = read_qrels(io.StringIO("q1 0 doc-a 2\nq1 0 doc-b 0\n"))
+    >>> qrels.docid.tolist(), qrels.relevance
+    (['doc-a', 'doc-b'], array([2, 0]))
     """
     source = read_source(path)
     lines = _lines(source)
@@ -66,7 +76,7 @@ def read_qrels(path: Readable) -> Bunch:
 
 
 def read_run(path: Readable) -> Bunch:
-    """Read the results of a search: lines `query Q0 document rank score tag`, O(bytes).
+    r"""Read the results of a search: lines `query Q0 document rank score tag`, O(bytes).
 
     The lines may come in any order. As in trec_eval, scores say what is above what, and ranks are
     only kept; ranks that contradict the scores raise a warning. A line that cannot be read, and a
@@ -74,12 +84,22 @@ def read_run(path: Readable) -> Bunch:
 
     Parameters
     ----------
-    path : a path, "-" for standard input, or an open file; may be gzip, xz or bzip2
+    path
+        A path, "-" for standard input, or an open file; may be gzip, xz or bzip2.
 
     Returns
     -------
-    Bunch of qid (m,) and docid (m,), both text; rank (m,) integers; score (m,); tag, the text in
-    the last column of the first line
+    Bunch
+        With qid (m,) and docid (m,), both text; rank (m,) integers; score (m,); tag, the text in
+        the last column of the first line.
+
+    Examples
+    --------
+    >>> import io
+    >>> from rankwise.datasets import read_run
+    >>> run = read_run(io.StringIO("q1 Q0 doc-b 1 12.5 bm25\nq1 Q0 doc-a 2 11.0 bm25\n"))
+    >>> run.docid.tolist(), run.score, run.tag
+    (['doc-b', 'doc-a'], array([12.5, 11. ]), 'bm25')
     """
     source = read_source(path)
     rows = list(_lines(source))
@@ -116,11 +136,26 @@ def write_run(
 
     Parameters
     ----------
-    path : the file; the endings .gz, .xz and .bz2 compress it
-    qid : (m,) labels of queries, or None for one query "0"
-    docid : (m,) names of documents, each only once in a query
-    score : (m,) finite numbers
-    tag : the name of the run, the last column
+    path
+        The file; the endings .gz, .xz and .bz2 compress it.
+    qid
+        (m,) labels of queries, or None for one query "0".
+    docid
+        (m,) names of documents, each only once in a query.
+    score
+        (m,) finite numbers.
+    tag
+        The name of the run, the last column.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from rankwise.datasets import write_run
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write_run(f"{folder}/run.txt", ["q1", "q1"], ["doc-a", "doc-b"], [0.5, 0.7], tag="new")
+    ...     print(open(f"{folder}/run.txt").read(), end="")
+    q1 Q0 doc-b 1 0.7 new
+    q1 Q0 doc-a 2 0.5 new
     """
     data = run_text(qid, docid, score, tag=tag).encode()
     name = os.fsdecode(path).lower()

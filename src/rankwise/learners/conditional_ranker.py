@@ -36,59 +36,90 @@ class ConditionalRanker(KernelArguments, RelationModel):
 
     Parameters
     ----------
-    alpha : regulariser, > 0; 0 is allowed with solver="cg", where stopping early regularises
-    objective : "ranking" or "regression"
-    relation : "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the
-        kernels of equations 8 and 9, which carry the factor ½
-    kernel, gamma, degree, coef0 : the kernel of the nodes; each may be a pair (rows, columns).
-        "precomputed" takes node kernels instead of features, in predict too. A
-        rankwise.kernels.KernelSum is a weighted sum of kernels, which may include the kernel of
-        interaction profiles.
-    pairwise : the kernel of pairs of nodes, from the kernels K of row nodes and G of column nodes:
+    alpha
+        Regulariser, > 0; 0 is allowed with solver="cg", where stopping early regularises.
+    objective : {"ranking", "regression"}
+    relation
+        "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the kernels of
+        equations 8 and 9, which carry the factor ½.
+    kernel, gamma, degree, coef0
+        The kernel of the nodes; each may be a pair (rows, columns). "precomputed" takes node
+        kernels instead of features, in predict too. A rankwise.kernels.KernelSum is a weighted sum
+        of kernels, which may include the kernel of interaction profiles.
+    pairwise
+        The kernel of pairs of nodes, from the kernels K of row nodes and G of column nodes:
         "kronecker" K·G; "cartesian" K·[v = v'] + [u = u']·G, which tells nothing of a pair of new
         nodes; "linear" K + G, so h(u, v) = f(u) + g(v); "polynomial" (K + G)²; for one domain
         "ranking" (h(u, v) = f(u) − f(v)) and "mlpk", the square of the ranking kernel. Symmetric
         and reciprocal relations use ½ (k(e, e') ± k(e, reversed e')). Closed forms: "kronecker",
         "cartesian" (not for the ranking objective of mirrored relations), "linear" and "ranking".
-    item_effect : δ ≥ 0 or a pair: adds δ·[u = u'] to the kernel of training nodes, so that the
-        model remembers what the features do not tell; new nodes get nothing from it. Known nodes
-        are recognised in predict by their rows (features, or values of a precomputed kernel), which
+    item_effect
+        δ ≥ 0 or a pair: adds δ·[u = u'] to the kernel of training nodes, so that the model
+        remembers what the features do not tell; new nodes get nothing from it. Known nodes are
+        recognised in predict by their rows (features, or values of a precomputed kernel), which
         must be exactly those of training. Training nodes with equal rows share their effects
         equally.
-    effects : unpenalised terms beside h, for objective="regression": None, "intercept", "rows"
-        (a constant for each row node), "columns" or "both". Their means are in `intercept_`, so a
-        new node gets the mean effect of the training nodes.
-    repair : None refuses indefinite similarities; "clip" sets negative eigenvalues to 0, "flip"
-        takes their absolute values, "shift" adds −λ_min to the diagonal; one value or a pair. The
-        values of new nodes are changed by the same linear map ("shift" leaves them, and known nodes
-        are recognised). `repairs_` and a KernelRepairWarning say how much was changed. Hold-outs
-        and folds keep the repaired matrix of all nodes, because it uses no labels.
-    condition : "row" ranks columns for each row, "column" ranks rows for each column
-    solver : "closed" (complete graphs), "cg", or "auto": closed form where there is one
-    tol : "cg" stops when it estimates the energy norm of its error to be below tol times that of
-        the solution; tol=0 runs max_iter iterations without a preconditioner
-    max_iter : largest number of iterations of "cg"
-    early_stopping : None, a fraction of the edges to validate on, or (edges, y); the iterate with
-        the least conditional ranking error on them is kept
-    random_state : draws the fraction
-    verbose : 1 prints every iteration
+    effects
+        Unpenalised terms beside h, for objective="regression": None, "intercept", "rows" (a
+        constant for each row node), "columns" or "both". Their means are in `intercept_`, so a new
+        node gets the mean effect of the training nodes.
+    repair
+        None refuses indefinite similarities; "clip" sets negative eigenvalues to 0, "flip" takes
+        their absolute values, "shift" adds −λ_min to the diagonal; one value or a pair. The values
+        of new nodes are changed by the same linear map ("shift" leaves them, and known nodes are
+        recognised). `repairs_` and a KernelRepairWarning say how much was changed. Hold-outs and
+        folds keep the repaired matrix of all nodes, because it uses no labels.
+    condition
+        "row" ranks columns for each row, "column" ranks rows for each column.
+    solver
+        "closed" (complete graphs), "cg", or "auto": closed form where there is one.
+    tol
+        "cg" stops when it estimates the energy norm of its error to be below tol times that of the
+        solution; tol=0 runs max_iter iterations without a preconditioner.
+    max_iter
+        Largest number of iterations of "cg".
+    early_stopping
+        None, a fraction of the edges to validate on, or (edges, y); the iterate with the least
+        conditional ranking error on them is kept.
+    random_state
+        Draws the fraction.
+    verbose
+        1 prints every iteration.
 
     Attributes
     ----------
-    coef_ : (n_a, n_b[, k]) with h(u, v) = uᵀ coef_ v, for linear kernels with n < p
-    dual_coef_ : otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ dual_coef_ k(v, B); if only one
-        domain has n < p features and a linear kernel, that domain still enters through its
-        features. For other pairwise kernels it holds the coefficients of their Kronecker terms:
-        "cartesian", "linear" and "polynomial" have h(u, v) = Σ_ij dual_coef_[i, j] k((u, v), (i,
-        j)).
-    intercept_, row_effects_, column_effects_ : the unpenalised effects, if asked for
-    repairs_ : one entry for each repaired matrix: smallest eigenvalue, relative change in the
-        Frobenius norm, largest asymmetry
-    history_ : errors after each iteration of "cg": "objective", "train_loss" and, with early
-        stopping, "train_error" and "validation_error" (equation 4); with k relations a list of them
-    n_iter_ : number of iterations (the largest of all relations); 0 in closed form
-    solver_ : the solver used
-    n_skipped_conditions_ : number of conditions with a single edge, which tell nothing of an order
+    coef_
+        (n_a, n_b[, k]) with h(u, v) = uᵀ `coef_` v, for linear kernels with n < p.
+    dual_coef_
+        Otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ `dual_coef_` k(v, B); if only one domain
+        has n < p features and a linear kernel, that domain still enters through its features. For
+        other pairwise kernels it holds the coefficients of their Kronecker terms: "cartesian",
+        "linear" and "polynomial" have h(u, v) = `Σ_ij dual_coef_[i, j] k((u, v), (i, j))`.
+    intercept_, row_effects_, column_effects_
+        The unpenalised effects, if asked for.
+    repairs_
+        One entry for each repaired matrix: smallest eigenvalue, relative change in the Frobenius
+        norm, largest asymmetry.
+    history_
+        Errors after each iteration of "cg": "objective", "train_loss" and, with early stopping,
+        "train_error" and "validation_error" (equation 4); with k relations a list of them.
+    n_iter_
+        Number of iterations (the largest of all relations); 0 in closed form.
+    solver_
+        The solver used.
+    n_skipped_conditions_
+        Number of conditions with a single edge, which tell nothing of an order.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> rng = np.random.default_rng(0)
+    >>> users, films = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
+    >>> model = ConditionalRanker().fit((users, films), users @ films.T)
+    >>> best, scores = model.rank(users[0], films, k=3)
+    >>> best.tolist() == np.argsort(-users[0] @ films.T)[:3].tolist()
+    True
     """
 
     alpha: float = 1.0
@@ -111,6 +142,9 @@ class ConditionalRanker(KernelArguments, RelationModel):
         """Learn from Y (p, p[, k]), nan where not observed, or from y (q[, k]) at `edges` (q, 2).
 
         X holds the nodes, or is a pair (A, B) of the row nodes and the column nodes of two domains.
+        If nodes are pandas frames whose index holds names, a frame Y is brought into their order,
+        and edges may hold names. A node without an edge is treated like a new node: it is predicted
+        from its kernel alone.
         """
         problem, self._has_relations = relation_problem(self, X, Y, edges)
         warn_if_not_mirrored(problem.labels, problem.task)

@@ -19,6 +19,7 @@ from rankwise.learners.conditional_ranker import ConditionalRanker, relation_pro
 from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
 from rankwise.model_selection.choosing import ScoredGrid, search_grid
+from rankwise.model_selection.condition_values import condition_values
 from rankwise.model_selection.folds import Fold
 from rankwise.model_selection.relational_splits import (
     ColumnSplit,
@@ -57,36 +58,61 @@ class ConditionalRankerCV(BaseEstimator):
 
     Parameters
     ----------
-    ranker : the ConditionalRanker whose alpha is to be chosen; None means one with its defaults
-    alphas : candidates; None means 2.0**arange(-15, 16), extended by further powers of 2 (up to
-        2^±60) while the best alpha lies at an end. If the best alpha of a given grid lies at its
-        end, a GridWarning says so.
-    grid : None, or a dict of lists as for sklearn.model_selection.ParameterGrid: further parameters
-        of the ranker to choose, every combination with every alpha on the same folds. For example
+    ranker
+        The ConditionalRanker whose alpha is to be chosen; None means one with its defaults.
+    alphas
+        Candidates; None means 2.0**arange(-15, 16), extended by further powers of 2 (up to 2^±60)
+        while the best alpha lies at an end. If the best alpha of a given grid lies at its end, a
+        GridWarning says so.
+    grid
+        None, or a dict of lists as for sklearn.model_selection.ParameterGrid: further parameters of
+        the ranker to choose, every combination with every alpha on the same folds. For example
         {"kernel": KernelSum(...).weightings(4), "item_effect": [0.0, 0.1]}. Of equal scores the
         first combination wins.
-    setting : what is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if
-        rows are conditions) or "both" (setting 4)
-    cv : number of folds, a splitter with `split(edges)`, "leave-one-out" (complete graphs: the
+    setting
+        What is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if rows
+        are conditions) or "both" (setting 4).
+    cv
+        Number of folds, a splitter with `split(edges)`, "leave-one-out" (complete graphs: the
         hold-outs of ConditionalRanker), or "auto". "auto" is leave-one-out if that is a closed form
         that holds out whole conditions of two domains, else 5 folds. In one domain, folds leave
         nodes out in both roles. Leave-one-out compares scores of different models, unless whole
         conditions are held out.
-    random_state : draws the folds
-    scoring : None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
-        rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition
+    random_state
+        Draws the folds.
+    scoring
+        None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
+        rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition.
 
     Attributes
     ----------
-    alpha_, best_score_ : the chosen alpha, and its score
-    alphas_ : the grid that was scored, largest first
-    cv_results_ : {"alpha", "score", "score_se"}; the standard error is taken over folds, or over
-        conditions with leave-one-out
-    n_units_ : how many folds, or conditions with leave-one-out, the scores are averaged over
-    best_params_ : the chosen combination of `grid`, {} without one
-    grid_results_ : one dict for each combination: "params", its best "alpha" and "score"
-    best_estimator_ : the ranker refitted on all edges with alpha_; its conjugate gradients may take
-        ten times the ranker's max_iter, so that the chosen model is the minimiser
+    alpha_, best_score_
+        The chosen alpha, and its score.
+    alphas_
+        The grid that was scored, largest first.
+    cv_results_
+        {"alpha", "score", "score_se"}; the standard error is taken over folds, or over conditions
+        with leave-one-out.
+    n_units_
+        How many folds, or conditions with leave-one-out, the scores are averaged over.
+    best_params_
+        The chosen combination of `grid`, {} without one.
+    grid_results_
+        One dict for each combination: "params", its best "alpha" and "score".
+    best_estimator_
+        The ranker refitted on all edges with `alpha_`; its conjugate gradients may take ten times
+        the ranker's max_iter, so that the chosen model is the minimiser.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRankerCV
+    >>> rng = np.random.default_rng(0)
+    >>> users, films = rng.normal(size=(20, 3)), rng.normal(size=(30, 3))
+    >>> likes = users @ films.T + rng.normal(size=(20, 30))
+    >>> model = ConditionalRankerCV(setting="rows").fit((users, films), likes)
+    >>> model.alpha_, round(model.best_score_, 2)
+    (16.0, 0.8)
     """
 
     def __init__(
@@ -276,14 +302,13 @@ def _test_scores(
     """Mean over conditions at the test edges for every alpha, from one training set."""
     condition, _ = fold.task.conditions_first(test.rows, test.columns)
     conditions = Queries.from_labels(condition, len(condition))
-    judged = [items for items in conditions if np.ptp(test.y[items]) > 0]
-    if not judged:
+    if not any(np.ptp(test.y[items]) > 0 for items in conditions):
         raise UndefinedMetric(
             "a fold has no condition with two test edges of different value; use fewer folds."
         )
     scores = []
     path = fold.predictions_at(test, alphas.tolist())
     for predicted in track(path, len(alphas), "alphas"):
-        values = [_value(measure, test.y[items], predicted[items, 0]) for items in judged]
+        values = condition_values(measure, test.y, predicted[:, 0], conditions)
         scores.append(float(np.nanmean(values)) if np.isfinite(values).any() else np.nan)
     return scores

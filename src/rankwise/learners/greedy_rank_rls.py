@@ -48,24 +48,35 @@ class GreedyRankRLS(SelectorMixin, Ranker):
 
     Parameters
     ----------
-    n_features_to_select : int ≥ 1; if X has fewer columns, all are taken, with a warning
-    alpha : float > 0, strength of regularisation
-    loss, ties, query_weight : as in RankRLS
-    cv : "leave-query-out", "leave-pair-out", a number of folds (of whole queries where there are
+    n_features_to_select : int ≥ 1
+        If X has fewer columns, all are taken, with a warning.
+    alpha : float > 0
+        Strength of regularisation.
+    loss, ties, query_weight
+        As in RankRLS.
+    cv
+        "leave-query-out", "leave-pair-out", a number of folds (of whole queries where there are
         queries), a splitter, or folds; pairs of items that are tested together count. "auto":
         leave-query-out with queries, else leave-pair-out; if that would take more than 2e11
         elementary steps (k n m²/2 with the magnitude loss, k n m³/2 with others), 10 folds, and an
-        EstimateWarning says so
+        EstimateWarning says so.
 
     Attributes
     ----------
-    selected_ : (k,) column numbers in the order of their selection
-    criterion_ : (k,) the held-out error after each of them
-    criterion_of_none_ : the error without any feature
-    coef_ : (n,) zero for all other columns
-    coef_path_ : (k, k), row i holds the coefficients of the first i + 1 features
-    cv_ : what was held out, in words
+    selected_
+        (k,) column numbers in the order of their selection.
+    criterion_
+        (k,) the held-out error after each of them.
+    criterion_of_none_
+        The error without any feature.
+    coef_
+        (n,) zero for all other columns.
+    coef_path_
+        (k, k), row i holds the coefficients of the first i + 1 features.
+    cv_
+        What was held out, in words.
     n_features_in_, feature_names_in_
+        Of X.
 
     Examples
     --------

@@ -20,7 +20,7 @@ class Interactions(FitMemory, TransformerMixin, BaseEstimator):
 
     The embedding of a query is the same for all its documents, so on its own it cannot change
     their order, and a linear model of both embeddings ranks the documents alike for all queries.
-    With u and v for the two embeddings (of length one, if `normalize`) the features are
+    With u and v for the two embeddings (of length one, if `normalize`) the features are::
 
         cosine    u · v / (‖u‖ ‖v‖), one feature
         product   u_j v_j, d features: a linear model is a dot product with weighted dimensions
@@ -32,17 +32,33 @@ class Interactions(FitMemory, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    dimensions : columns of X that are the query's embedding, followed by as many of the document's;
-        a pair for embeddings of different length, which only "outer" can compare; None if X is
-        these two halves and nothing else. Further columns are passed on unchanged, after the others
-    include : some of "cosine", "product" and "outer"
-    rank : number of principal directions of each side in "outer"
-    normalize : whether embeddings are scaled to length one, an embedding of zeros staying zero
+    dimensions
+        Columns of X that are the query's embedding, followed by as many of the document's; a pair
+        for embeddings of different length, which only "outer" can compare; None if X is these two
+        halves and nothing else. Further columns are passed on unchanged, after the others.
+    include
+        Some of "cosine", "product" and "outer".
+    rank
+        Number of principal directions of each side in "outer".
+    normalize
+        Whether embeddings are scaled to length one, an embedding of zeros staying zero.
 
     Attributes
     ----------
-    query_directions_, document_directions_ : (rank, d) with orthonormal rows, P and Q
-    dimensions_ : (2,) the lengths of both embeddings
+    query_directions_, document_directions_
+        (rank, d) with orthonormal rows, P and Q.
+    dimensions_
+        (2,) the lengths of both embeddings.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.features import Interactions
+    >>> query, documents = np.array([1.0, 0.0]), np.array([[1.0, 0.0], [0.0, 2.0]])
+    >>> X = np.hstack([np.tile(query, (2, 1)), documents])
+    >>> Interactions().fit_transform(X)
+    array([[1., 1., 0.],
+           [0., 0., 0.]])
     """
 
     def __init__(self, dimensions=None, *, include=("cosine", "product"), rank=8, normalize=True):

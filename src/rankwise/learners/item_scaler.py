@@ -32,16 +32,30 @@ class ItemScaler(FitMemory, TransformerMixin, BaseEstimator):
 
     Parameters
     ----------
-    scale : "standard" over all items, "query" within each query, "none"
-    missing : "refuse" nan with an error, "mean" or "median" puts that of the training items in its
-        place, "keep" leaves it, for learners that take it
+    scale
+        "standard" over all items, "query" within each query, "none".
+    missing
+        "refuse" nan with an error, "mean" or "median" puts that of the training items in its place,
+        "keep" leaves it, for learners that take it.
 
     Attributes
     ----------
-    has_queries_ : whether fit was given qid; transform with scale="query" then needs it too
-    centred_ : whether means are subtracted: not where the training items were sparse
-    mean_, deviation_ : (n,) with scale="standard"
-    fill_ : (n,) what stands in for missing values, with missing="mean" or "median"
+    has_queries_
+        Whether fit was given qid; transform with scale="query" then needs it too.
+    centred_
+        Whether means are subtracted: not where the training items were sparse.
+    mean_, deviation_
+        (n,) with scale="standard".
+    fill_
+        (n,) what stands in for missing values, with missing="mean" or "median".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.scaling import ItemScaler
+    >>> X = np.array([[1.0], [3.0], [10.0], [30.0]])
+    >>> ItemScaler("query").fit_transform(X, qid=["a", "a", "b", "b"]).ravel()
+    array([-1.,  1., -1.,  1.])
     """
 
     __metadata_request__fit: ClassVar[dict[str, bool]] = {"qid": True}

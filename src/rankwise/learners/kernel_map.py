@@ -25,21 +25,38 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
 
     Any linear learner trained on F is the kernel learner restricted to the span of the basis
     items (equations 2 and 8 of Airola et al., paper III of Airola 2011), and `to_dual` turns its
-    weights into coefficients of the kernel expansion. O(m|R|² + |R|³); K_RR may be singular. See
+    weights into coefficients of the kernel expansion. O(m r² + r³) for r basis items; K_RR may be
+    singular. See
     rankwise.spaces.nystrom_map for directions that a reduced set drops.
 
     Parameters
     ----------
-    kernel : name of a scikit-learn pairwise kernel, "precomputed" or a callable
-    gamma, degree, coef0 : its parameters; gamma=None is 1/n
-    basis : None for the exact map, int for that many uniformly random basis items, or an array
-        of their row numbers
-    random_state : draws the basis when it is an int
+    kernel
+        Name of a scikit-learn pairwise kernel, "precomputed" or a callable.
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None for the exact map, int for that many uniformly random basis items, or an array of their
+        row numbers.
+    random_state
+        Draws the basis when it is an int.
 
     Attributes
     ----------
-    basis_index_ : (r,) row numbers of the basis items
-    embedding_ : (m, d) the map of the training items, d ≤ r the rank of K_RR
+    basis_index_
+        (r,) row numbers of the basis items.
+    embedding_
+        (m, d) the map of the training items, d ≤ r the rank of K_RR.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from sklearn.metrics.pairwise import rbf_kernel
+    >>> from rankwise import KernelMap
+    >>> X = np.random.default_rng(0).normal(size=(20, 3))
+    >>> F = KernelMap("rbf", gamma=0.5).fit_transform(X)
+    >>> np.allclose(F @ F.T, rbf_kernel(X, gamma=0.5))
+    True
     """
 
     kernel: str | Callable = "rbf"
@@ -67,7 +84,7 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
 
     @property
     def coefficients(self) -> np.ndarray:
-        """(|R|, d) the matrix T, or (n, d) for the linear kernel."""
+        """(r, d) the matrix T, or (n, d) for the linear kernel."""
         T = self._map.basis_to_features
         return np.asarray(self._map.X_basis.T @ T) if self._map.kernel.is_linear else T
 
@@ -80,14 +97,14 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
         return self.fit(X).embedding_.copy()
 
     def to_dual(self, w) -> np.ndarray:
-        """Coefficients b of f(x) = k(x, X_R) b from weights w on the map, O(|R| d)."""
+        """Coefficients b of f(x) = k(x, X_R) b from weights w on the map, O(r d)."""
         check_is_fitted(self)
         return self._map.to_dual(w)
 
     def without(self, index) -> np.ndarray:
         """The map of the training items with the basis items among `index` removed.
 
-        By update (Theorem 1 of Airola et al., paper III), O(|H| d m). See `folds`.
+        By update (Theorem 1 of Airola et al., paper III), O(h d m) for h of them. See `folds`.
         """
         check_is_fitted(self)
         return self._map.without(check_index(index, len(self.embedding_)))
@@ -97,15 +114,19 @@ class KernelMap(BasisArguments, FitMemory, TransformerMixin, BaseEstimator):
 
         Both are those of a KernelMap fitted to the training items alone, whose basis are the
         basis items among them, up to a rotation that no learner with a quadratic regulariser
-        notices. O(|R|²m) for the folds of a partition, however many there are, and the memory
+        notices. O(r² m) for the folds of a partition, however many there are, and the memory
         of one fold at a time. Only if K_RR is singular beyond duplicates and low rank
         (eigenvalues that fade into rounding error), a fold that loses basis items is recomputed,
-        O(|R|²m) each.
+        O(r² m) each.
 
-        splits : iterable of (train, test) or of test sets, whose rest trains; a scikit-learn
+        Parameters
+        ----------
+        splits
+            Iterable of (train, test) or of test sets, whose rest trains; a scikit-learn
             splitter; or a number of folds, of whole queries where there are queries.
-            "leave-query-out" holds out each query
-        y, qid : for splitters, as classes to stratify by and as groups
+            "leave-query-out" holds out each query.
+        y, qid
+            For splitters, as classes to stratify by and as groups.
         """
         check_is_fitted(self)
         queries = Queries.from_labels(qid, len(self.embedding_))

@@ -119,7 +119,7 @@ class MagnitudeRanker(MagnitudeSupervision):
     def stability_bound(self, delta=0.05, *, kappa=None, M=None) -> dict:
         """The generalisation bound of Corollary 1 (equations 65 and 66), O(m log m) after predict.
 
-        kappa bounds √K(x, x) and M bounds |h(x) − y|, for all items and hypotheses. If they are
+        kappa bounds √K(x, x) and M bounds `|h(x) − y|`, for all items and hypotheses. If they are
         not given, the largest values on the training items are taken, which the theorem does not
         allow for. Returns "empirical", the mean cost over the m² ordered pairs; "stability", β of
         Proposition 3; "bound", which the expected cost of a new pair exceeds with probability

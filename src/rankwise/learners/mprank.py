@@ -47,7 +47,7 @@ def _streams(model) -> bool:
 
 @dataclass(eq=False, repr=False)
 class MPRank(MagnitudeRanker):
-    """Minimises ‖h‖² + C/m² Σ_ij |(h_j − h_i) − (y_j − y_i)|^norm over ordered pairs.
+    """Minimises `‖h‖² + C/m² Σ_ij |(h_j − h_i) − (y_j − y_i)|^norm` over ordered pairs.
 
     With qid over pairs of the same query, and Σ m_q² in place of m². Equation 8 of Cortes, Mohri,
     Rastogi (2007). Norm 2 is RankRLS at alpha = m²/(2C), O(m n² + n³) or O(m³): without queries
@@ -56,28 +56,43 @@ class MPRank(MagnitudeRanker):
 
     Parameters
     ----------
-    C : float > 0, weight of the mean cost against ‖h‖²
-    norm : 2 or 1, the power of the cost
-    kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable;
-        gamma=None is 1/n
-    basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    solver : "closed"; "online", point by point in passes of O(nnz) for features and O(m²) for
-        kernels, with a step size that needs no choosing; "auto", closed for norm 2
-    tol : online, the share of the objective that the last pass may still change; norm 1, duality
-        gap relative to the objective of h = 0
-    max_iter : most passes or iterations; a fit that needs more warns
-    cache_size : MB of kernel rows that the online solver may keep; 0 computes all rows again in
-        every pass and never holds the kernel matrix
-    random_state : draws the basis
+    C : float > 0
+        Weight of the mean cost against ‖h‖².
+    norm
+        2 or 1, the power of the cost.
+    kernel
+        "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable.
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None exact; int that many random basis items (reduced set); or an array of their rows.
+    solver
+        "closed"; "online", point by point in passes of O(nnz) for features and O(m²) for kernels,
+        with a step size that needs no choosing; "auto", closed for norm 2.
+    tol
+        Online, the share of the objective that the last pass may still change; norm 1, duality gap
+        relative to the objective of h = 0.
+    max_iter
+        Most passes or iterations; a fit that needs more warns.
+    cache_size
+        MB of kernel rows that the online solver may keep; 0 computes all rows again in every pass
+        and never holds the kernel matrix.
+    random_state
+        Draws the basis.
 
     Attributes
     ----------
-    coef_ : (n,) or (k, n), for the linear kernel
-    dual_coef_ : (r,) or (r, k), for other kernels
-    basis_index_ : (r,) the items that dual_coef_ belongs to
-    n_iter_ : iterations, 1 in closed form
-    objective_, gap_, history_ : of the solvers that iterate, as in SVRank; the online solver's are
-        of all outputs together, its history the dual's
+    coef_
+        (n,) or (k, n), for the linear kernel.
+    dual_coef_
+        (r,) or (r, k), for other kernels.
+    basis_index_
+        (r,) the items that `dual_coef_` belongs to.
+    n_iter_
+        Iterations, 1 in closed form.
+    objective_, gap_, history_
+        Of the solvers that iterate, as in SVRank; the online solver's are of all outputs together,
+        its history the dual's.
 
     Examples
     --------

@@ -42,24 +42,37 @@ class MPRankCV(MagnitudeSupervision):
 
     Parameters
     ----------
-    Cs : grid of positive numbers. None: 2^-10 … 2^15, extended by further powers of 2 (up to
-        2^±60) while the best C lies at an end. If the best C of a given grid lies at its end, a
+    Cs
+        Grid of positive numbers. None: 2^-10 … 2^15, extended by further powers of 2 (up to 2^±60)
+        while the best C lies at an end. If the best C of a given grid lies at its end, a
         GridWarning says so.
-    cv : what is held out, as in RankRLSCV, except leave-pair-out. "auto": pairwise_loo, or with
-        scoring or groups leave-query-out (whole groups leave), without queries 10 folds
-    scoring : None for the squared error of differences; the name of a measure such as "ndcg@10" or
-        "concordance", a rankwise.metrics.scorer, or a callable(y, s) to maximise
-    exact : True for the exact error, False for the paper's approximation (one query)
-    kernel, gamma, degree, coef0, basis, random_state : as in MPRank
+    cv
+        What is held out, as in RankRLSCV, except leave-pair-out. "auto": pairwise_loo, or with
+        scoring or groups leave-query-out (whole groups leave), without queries 10 folds.
+    scoring
+        None for the squared error of differences; the name of a measure such as "ndcg@10" or
+        "concordance", a rankwise.metrics.scorer, or a callable(y, s) to maximise.
+    exact
+        True for the exact error, False for the paper's approximation (one query).
+    kernel, gamma, degree, coef0, basis, random_state
+        As in MPRank.
 
     Attributes
     ----------
-    Cs_ : the grid that was scored
-    C_ : the chosen C; best_cost_ : its held-out squared error, averaged over outputs
-    cv_results_ : {"C", "cost"}, one entry per C
-    best_score_, cv_results_ : with `scoring` the score of C_, and {"C", "score", "score_se"}
-    cv_ : what was held out, in words
-    coef_ or dual_coef_, basis_index_ : of the model with C_, trained on everything
+    Cs_
+        The grid that was scored.
+    C_
+        The chosen C.
+    best_cost_
+        Its held-out squared error, averaged over outputs.
+    cv_results_
+        {"C", "cost"}, one entry per C.
+    best_score_, cv_results_
+        With `scoring` the score of `C_`, and {"C", "score", "score_se"}.
+    cv_
+        What was held out, in words.
+    coef_, dual_coef_, basis_index_
+        Of the model with `C_`, trained on everything.
 
     Examples
     --------

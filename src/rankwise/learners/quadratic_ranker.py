@@ -148,9 +148,9 @@ class QuadraticRanker(QuadraticLearner):
     def holdout(self, index) -> np.ndarray:
         """Predictions for the training items `index` by the model trained without them.
 
-        Equal to refitting with the same alpha, basis items among them removed. O(|U|³ + |U|² r)
-        if they are whole queries, if the loss is pointwise, or if one query has all its pairs;
-        otherwise one refit of the queries they touch.
+        Equal to refitting with the same alpha, basis items among them removed. O(u³ + u² r) for u
+        items if they are whole queries, if the loss is pointwise, or if one query has all its
+        pairs; otherwise one refit of the queries they touch.
         """
         problem = self.training_problem
         return self._outputs(problem.without(check_index(index, problem.n_items), [self._alpha]))

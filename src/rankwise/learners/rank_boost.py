@@ -31,7 +31,7 @@ class RankBoost(Ranker):
     """Minimises Σ exp(f(x₀) − f(x₁)) over the pairs y₁ > y₀ of a query, one ranker per round.
 
     Freund, Iyer, Schapire, Singer (2003). A round takes the ranker h(x) = [x_j > θ] with the
-    largest |r|, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) h to f. (r is
+    largest `|r|`, r = Σ D(x₀, x₁)(h(x₁) − h(x₀)), and adds ½ ln((1 + r)/(1 − r)) h to f. (r is
     smoothed by the share of one pair, so that a perfect ranker has a finite weight.) The weights D
     are products of one factor per item, for any number of score levels. So a round costs O(m) for
     the weights and O(m n) for the search, after O(m n log m) once; pairs are never enumerated.
@@ -39,20 +39,27 @@ class RankBoost(Ranker):
     Parameters
     ----------
     n_rounds : int ≥ 1
-    learning_rate : float in (0, 1], multiplies every weight
-    validation_fraction : None, or the share of queries (of items, if there are no queries) that is
-        held out to choose the number of rounds; the model is then trained on everything
-    random_state : draws the queries or items to hold out
+    learning_rate : float in (0, 1]
+        Multiplies every weight.
+    validation_fraction
+        None, or the share of queries (of items, if there are no queries) that is held out to choose
+        the number of rounds; the model is then trained on everything.
+    random_state
+        Draws the queries or items to hold out.
 
     Attributes
     ----------
-    rankers_ : structured array (t,) with "feature", "threshold" and "missing", the value (0 or 1)
-        of items whose feature is nan; a threshold of −inf separates missing values from all others
-    weights_ : (t,) their weights, negative if the feature should be small
-    n_rounds_ : t, fewer than n_rounds if validation chose so or if no threshold helped any more
-    validation_scores_ : (t,) 1 − ranking error on the held-out part, after every round
-    feature_importances_ : (n,) sums of the absolute weights of the thresholds of a feature, as
-        shares of all
+    rankers_
+        Structured array (t,) with "feature", "threshold" and "missing", the value (0 or 1) of items
+        whose feature is nan; a threshold of −inf separates missing values from all others.
+    weights_
+        (t,) their weights, negative if the feature should be small.
+    n_rounds_
+        T, fewer than n_rounds if validation chose so or if no threshold helped any more.
+    validation_scores_
+        (t,) 1 − ranking error on the held-out part, after every round.
+    feature_importances_
+        (n,) sums of the absolute weights of the thresholds of a feature, as shares of all.
     n_features_in_, feature_names_in_
 
     Examples

@@ -207,36 +207,57 @@ class RankLogistic(LogisticRanker):
 
     Parameters
     ----------
-    alpha : float >= 0, strength of regularisation; scikit-learn's C is 1/(2 alpha). 0 is the limit
-        of small alpha, in which an item that never loses is infinitely better: the answer is
-        finite and warned about
-    kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of
-        two matrices (or of two rows); gamma=None is 1/n
-    basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    item_effect : δ ≥ 0, adds δ·I to the kernel of the training items: each has a strength of its
-        own besides what its features say
-    order_effect : whether the item that is shown first has an advantage, `order_effect_`, which is
-        not regularised; Preferences.from_votes(a, b, outcome) knows which item that is
-    ties : "half" a tie is half a win for either item; "davidson" the model of Davidson (1970), in
-        which a tie has the probability ν √(P(i) P(j)), with ν fitted (`tie_effect_`)
-    tol : a fit stops when Newton's decrement, which estimates objective − minimum, is tol² of the
-        decrease from f = 0, and makes one more step
-    max_iter : most iterations; a fit that needs more warns with the gap it reached
-    random_state : draws the basis
+    alpha : float >= 0
+        Strength of regularisation; scikit-learn's C is 1/(2 alpha). 0 is the limit of small alpha,
+        in which an item that never loses is infinitely better: the answer is finite and warned
+        about.
+    kernel
+        "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of two
+        matrices (or of two rows).
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None exact; int that many random basis items (reduced set); or an array of their rows.
+    item_effect
+        δ ≥ 0, adds δ·I to the kernel of the training items: each has a strength of its own besides
+        what its features say.
+    order_effect
+        Whether the item that is shown first has an advantage, `order_effect_`, which is not
+        regularised; Preferences.from_votes(a, b, outcome) knows which item that is.
+    ties
+        "half" a tie is half a win for either item; "davidson" the model of Davidson (1970), in
+        which a tie has the probability ν √(P(i) P(j)), with ν fitted (`tie_effect_`).
+    tol
+        A fit stops when Newton's decrement, which estimates objective − minimum, is tol² of the
+        decrease from f = 0, and makes one more step.
+    max_iter
+        Most iterations; a fit that needs more warns with the gap it reached.
+    random_state
+        Draws the basis.
 
     Attributes
     ----------
-    strengths_ : (m,) scores of the training items, as predict(None)
-    coef_ : (n,) for the linear kernel
-    dual_coef_ : (r,) for other kernels
-    basis_index_ : (r,) the items that dual_coef_ belongs to
-    order_effect_ : the log-odds that an item gains by being shown first; 0 without order_effect
-    tie_effect_ : Davidson's ν; 0 if there is no tie, or with ties="half"
-    components_ : (m,) the component of each item in the graph of comparisons, −1 for items never
-        compared. Across components, features and the prior alone say who is better
-    objective_ : the value reached; gap_ bounds its distance to the minimum
-    n_iter_, history_ : of the last fit
-    n_features_in_, feature_names_in_ : of X
+    strengths_
+        (m,) scores of the training items, as predict(None).
+    coef_
+        (n,) for the linear kernel.
+    dual_coef_
+        (r,) for other kernels.
+    basis_index_
+        (r,) the items that `dual_coef_` belongs to.
+    order_effect_
+        The log-odds that an item gains by being shown first; 0 without order_effect.
+    tie_effect_
+        Davidson's ν; 0 if there is no tie, or with ties="half".
+    components_
+        (m,) the component of each item in the graph of comparisons, −1 for items never compared.
+        Across components, features and the prior alone say who is better.
+    objective_
+        The value reached; `gap_` bounds its distance to the minimum.
+    n_iter_, history_
+        Of the last fit.
+    n_features_in_, feature_names_in_
+        Of X.
 
     Examples
     --------
@@ -275,7 +296,7 @@ class RankLogistic(LogisticRanker):
         return self
 
     def path(self, alphas) -> np.ndarray:
-        """(a, n) coef_, (a, r) dual_coef_ or, without features, (a, m) strengths for every alpha.
+        """(a, n) `coef_`, (a, r) `dual_coef_` or (a, m) strengths without features, by alpha.
 
         Solved from the largest alpha down, each from the solution before. Own strengths
         (item_effect) take part, but only the coefficients of features are returned.

@@ -37,28 +37,53 @@ class RankLogisticCV(LogisticRanker):
 
     Parameters
     ----------
-    alphas : grid of positive numbers. None: 4^-5 … 4^5, extended by further powers of 4 (up to
-        4^±30) while the best alpha lies at an end. If the best alpha of a given grid lies at its
-        end, a GridWarning says so.
-    cv : "auto" 10 folds of pairs of items (statements about the same two items leave together), or
+    alphas
+        Grid of positive numbers. None: 4^-5 … 4^5, extended by further powers of 4 (up to 4^±30)
+        while the best alpha lies at an end. If the best alpha of a given grid lies at its end, a
+        GridWarning says so.
+    cv
+        "auto" 10 folds of pairs of items (statements about the same two items leave together), or
         of groups; a number of such folds; "leave-preference-out" one refit for each pair;
         "leave-item-out" one for each item, whose statements are judged as those of a newcomer; a
-        scikit-learn splitter or folds of the statements
-    scoring : None for the share of held-out statements in the right order (ties ½); "log-loss" for
-        the mean of ln(probability of what was said), which also judges the probabilities
-    kernel, gamma, degree, coef0, basis, item_effect, order_effect, ties, tol, max_iter,
-    random_state : as in RankLogistic; random_state also shuffles int folds (None: a fixed shuffle)
+        scikit-learn splitter or folds of the statements.
+    scoring
+        None for the share of held-out statements in the right order (ties ½); "log-loss" for the
+        mean of ln(probability of what was said), which also judges the probabilities.
+    kernel, gamma, degree, coef0, basis, item_effect, order_effect, ties, tol, max_iter
+        As in RankLogistic; random_state also shuffles int folds (None: a fixed shuffle).
+    random_state
+        As in RankLogistic; random_state also shuffles int folds (None: a fixed shuffle).
 
     Attributes
     ----------
-    alpha_ : the chosen alpha; of equal scores the largest
-    alphas_ : the grid that was scored
-    best_score_ : its score
-    cv_ : what was held out, in words
-    n_units_ : how many pairs of items or groups the scores are averaged over
-    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha; the errors are clustered by
-        pairs of items or by groups
-        and those of RankLogistic, of the model refitted on everything with alpha_
+    alpha_
+        The chosen alpha; of equal scores the largest.
+    alphas_
+        The grid that was scored.
+    best_score_
+        Its score.
+    cv_
+        What was held out, in words.
+    n_units_
+        How many pairs of items or groups the scores are averaged over.
+    cv_results_
+        {"alpha", "score", "score_se"}, one entry per alpha; the errors are clustered by pairs of
+        items or by groups.
+    coef_, dual_coef_, strengths_, …
+        Those of RankLogistic, of the model refitted on everything with `alpha_`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import Preferences, RankLogisticCV
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.normal(size=(30, 2))
+    >>> first, second = rng.integers(0, 15, 200), rng.integers(15, 30, 200)
+    >>> won = X[first, 0] + 0.5 * rng.normal(size=200) > X[second, 0]
+    >>> said = Preferences(np.where(won, first, second), np.where(won, second, first))
+    >>> model = RankLogisticCV().fit(X, preferences=said)
+    >>> model.cv_, round(model.best_score_, 2)
+    ('10 folds of pairs of items', 0.92)
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "groups": False}

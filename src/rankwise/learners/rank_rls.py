@@ -62,34 +62,51 @@ class RankRLS(PairwiseLeastSquares, StreamLearner):
 
     Parameters
     ----------
-    alpha : float > 0, strength of regularisation
-    loss : "magnitude" (z = y, w = 1), "unit" (z = 1, w = 1) or "relative" (z = y, w = 1/y), y
-        being the difference of the two scores; or an object with a method pairs(difference) that
-        returns the arrays z and w for differences > 0. Such a loss of your own is exact
-        everywhere, at the price of the relative loss: the pairs of a query are enumerated,
-        O(m_q²), and every hold-out that splits a query refits it.
-    kernel : "linear", "rbf", "poly" or another of scikit-learn's pairwise kernels, "precomputed",
-        or a callable of two matrices (or of two rows); gamma=None is 1/n
-    basis : None exact; int that many random basis items (reduced set, equation 40); or an array
-        of their row numbers
-    ties : "keep" keeps zero-magnitude pairs with the magnitude loss, "drop" leaves them out; the
-        other losses never have them
-    query_weight : "pairs" every pair weighs 1; "size" a pair of a query of m_q items weighs
-        1/m_q, so that a query weighs about as much as it has items; "queries" the pairs of a
-        query share weight 1. With sample_weight v, m_q is the sum of v over the query
-    solver : "auto", or "cholesky" (one factorisation for each alpha), "spectral" (one
-        decomposition for all alphas) or "cg" (linear kernel; for large sparse data). "auto" fits a
-        kernel by "cholesky", and decomposes when a path or a hold-out first asks, or if alpha is
-        too small beside the kernel (below 2e-10 of the largest eigenvalue)
-    tol, max_iter : of conjugate gradients
-    random_state : draws the basis
+    alpha : float > 0
+        Strength of regularisation.
+    loss
+        "magnitude" (z = y, w = 1), "unit" (z = 1, w = 1) or "relative" (z = y, w = 1/y), y being
+        the difference of the two scores; or an object with a method pairs(difference) that returns
+        the arrays z and w for differences > 0. Such a loss of your own is exact everywhere, at the
+        price of the relative loss: the pairs of a query are enumerated, O(m_q²), and every hold-out
+        that splits a query refits it.
+    kernel
+        "linear", "rbf", "poly" or another of scikit-learn's pairwise kernels, "precomputed", or a
+        callable of two matrices (or of two rows).
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None exact; int that many random basis items (reduced set, equation 40); or an array of
+        their row numbers.
+    ties
+        "keep" keeps zero-magnitude pairs with the magnitude loss, "drop" leaves them out; the other
+        losses never have them.
+    query_weight
+        "pairs" every pair weighs 1; "size" a pair of a query of m_q items weighs 1/m_q, so that a
+        query weighs about as much as it has items; "queries" the pairs of a query share weight 1.
+        With sample_weight v, m_q is the sum of v over the query.
+    solver
+        "auto", or "cholesky" (one factorisation for each alpha), "spectral" (one decomposition for
+        all alphas) or "cg" (linear kernel; for large sparse data). "auto" fits a kernel by
+        "cholesky", and decomposes when a path or a hold-out first asks, or if alpha is too small
+        beside the kernel (below 2e-10 of the largest eigenvalue).
+    tol, max_iter
+        Of conjugate gradients.
+    random_state
+        Draws the basis.
 
     Attributes
     ----------
-    coef_ : (n,) or (k, n), for the linear kernel
-    dual_coef_ : (r,) or (r, k), for other kernels
-    basis_index_ : (r,) the items that dual_coef_ belongs to
-    n_features_in_, feature_names_in_, n_iter_
+    coef_
+        (n,) or (k, n), for the linear kernel.
+    dual_coef_
+        (r,) or (r, k), for other kernels.
+    basis_index_
+        (r,) the items that `dual_coef_` belongs to.
+    n_features_in_, feature_names_in_
+        Of X.
+    n_iter_
+        Iterations of conjugate gradients.
 
     Examples
     --------
@@ -135,8 +152,27 @@ class RankRLS(PairwiseLeastSquares, StreamLearner):
 class RLS(StreamLearner):
     """Minimises Σ v (y − f)² + alpha‖f‖², no intercept: the pointwise baseline of RankRLS.
 
-    The same spaces, solvers, paths and hold-outs; `qid` only says what leave_query_out leaves
-    out and how `score` compares. Parameters and attributes as in RankRLS.
+    The same spaces, solvers, paths and hold-outs, and the same costs.
+
+    Parameters
+    ----------
+    alpha, kernel, gamma, degree, coef0, basis, random_state, solver, tol, max_iter
+        As in RankRLS. `qid` in `fit` only says what leave_query_out leaves out and how `score`
+        compares.
+
+    Attributes
+    ----------
+    coef_, dual_coef_, basis_index_, n_features_in_, feature_names_in_, n_iter_
+        As in RankRLS.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import RLS
+    >>> X = np.array([[1.0], [2.0], [3.0]])
+    >>> model = RLS(alpha=1.0).fit(X, [2.0, 4.0, 6.0])
+    >>> model.coef_.round(3), model.leave_one_out().round(2)
+    (array([1.867]), array([1.86, 3.64, 5.  ]))
     """
 
     def _quadratic_loss(self) -> PointwiseLoss:

@@ -30,41 +30,62 @@ class RankRLSCV(PairwiseLeastSquares):
 
     Parameters
     ----------
-    alphas : grid of positive numbers. None: 2^-15 … 2^15, extended by further powers of 2 (up to
-        2^±60) while the best alpha lies at an end, from the same decomposition. If the best alpha
-        of a given grid lies at its end, a GridWarning says so.
-    cv : "leave-pair-out", "leave-query-out", "leave-one-out", an int number of folds (by query
-        where there are queries), a scikit-learn splitter, or an iterable of (train, test) or of
-        test index arrays. "auto": leave-query-out with queries, else leave-pair-out up to 4000
-        items where the loss has it for about the price of a fit, else 10 folds (the relative loss
-        and losses of your own refit without each pair: folds from 33 items on, and so do kernels
-        with censored outcomes, whose linear models and reduced sets solve one small system for each
-        pair). Leave-one-out
-        pools the predictions of m models, which is biased for ranking: prefer leave-pair-out.
-        With explicit preferences: "leave-preference-out" (all statements about two items leave
-        together; "auto"), "leave-item-out" (what to expect of an item that was never compared), a
-        number of folds of pairs of items or of groups, a splitter or folds of the statements.
-    scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
-        queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
-        callable(y, s) to maximise
-    alpha_per_target : choose an alpha for every output on its own
-    loss, kernel, gamma, degree, coef0, basis, ties, query_weight, solver, tol, max_iter,
-    random_state : as in RankRLS; random_state also shuffles int folds (None: a fixed shuffle)
+    alphas
+        Grid of positive numbers. None: 2^-15 … 2^15, extended by further powers of 2 (up to 2^±60)
+        while the best alpha lies at an end, from the same decomposition. If the best alpha of a
+        given grid lies at its end, a GridWarning says so.
+    cv
+        "leave-pair-out", "leave-query-out", "leave-one-out", an int number of folds (by query where
+        there are queries), a scikit-learn splitter, or an iterable of (train, test) or of test
+        index arrays. "auto": leave-query-out with queries, else leave-pair-out up to 4000 items
+        where the loss has it for about the price of a fit, else 10 folds (the relative loss and
+        losses of your own refit without each pair: folds from 33 items on, and so do kernels with
+        censored outcomes, whose linear models and reduced sets solve one small system for each
+        pair). Leave-one-out pools the predictions of m models, which is biased for ranking: prefer
+        leave-pair-out. With explicit preferences: "leave-preference-out" (all statements about two
+        items leave together; "auto"), "leave-item-out" (what to expect of an item that was never
+        compared), a number of folds of pairs of items or of groups, a splitter or folds of the
+        statements.
+    scoring
+        None for 1 − ranking error, averaged over queries (over folds where there are no queries);
+        the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a callable(y, s) to
+        maximise.
+    alpha_per_target
+        Choose an alpha for every output on its own.
+    loss, kernel, gamma, degree, coef0, basis, ties, query_weight, solver, tol, max_iter
+        As in RankRLS; random_state also shuffles int folds (None: a fixed shuffle).
+    random_state
+        As in RankRLS; random_state also shuffles int folds (None: a fixed shuffle).
 
     Attributes
     ----------
-    alpha_ : the chosen alpha, (k,) with alpha_per_target
-    alphas_ : the grid that was scored
-    best_score_ : its score
-    cv_ : what was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
-    n_units_ : how many queries or folds the scores are averaged over (for single items: half of
-        their number, the pairs without a common item); few of them say little about the error
-    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with
-        alpha_per_target. The standard error is that of a U-statistic for leave-pair-out, else of
-        the mean over queries or folds. With explicit preferences the score is the share of
-        held-out statements in the right order (ties ½), and its error is clustered by pairs of
-        items, or by groups.
-    coef_ or dual_coef_, basis_index_ : of the model refitted on everything with alpha_
+    alpha_
+        The chosen alpha, (k,) with alpha_per_target.
+    alphas_
+        The grid that was scored.
+    best_score_
+        Its score.
+    cv_
+        What was held out, in words: "leave-pair-out", "leave-query-out", "10 folds" …
+    n_units_
+        How many queries or folds the scores are averaged over (for single items: half of their
+        number, the pairs without a common item); few of them say little about the error.
+    cv_results_
+        {"alpha", "score", "score_se"}, one entry per alpha, (a, k) with alpha_per_target. The
+        standard error is that of a U-statistic for leave-pair-out, else of the mean over queries or
+        folds. With explicit preferences the score is the share of held-out statements in the right
+        order (ties ½), and its error is clustered by pairs of items, or by groups.
+    coef_, dual_coef_, basis_index_
+        Of the model refitted on everything with `alpha_`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from rankwise import RankRLSCV
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> model = RankRLSCV(kernel="rbf", gamma=10.0).fit(X[:100], y[:100])
+    >>> model.cv_, model.alpha_, round(model.best_score_, 3)
+    ('leave-pair-out', 64.0, 0.708)
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "groups": False}

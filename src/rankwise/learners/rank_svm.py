@@ -102,36 +102,58 @@ class RankSVM(HingeRanker):
 
     Parameters
     ----------
-    alpha : float > 0, strength of regularisation (the paper's λ; SVMrank's C is 1/(alpha N))
-    loss : "hinge" or "squared_hinge"
-    query_weight : "queries" (default) each query weighs the same, whatever its number of pairs;
-        "size" a pair of a query of m_q items weighs 1/m_q; "pairs" every pair weighs the same
-    kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of
-        two matrices (or of two rows); gamma=None is 1/n
-    basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    solver : "bundle" (cutting planes, with Newton steps where these are slow; any loss), "newton"
-        (squared hinge) or "auto"
-    tol : a fit stops when the duality gap, which bounds objective − minimum, is at most tol; the
+    alpha : float > 0
+        Strength of regularisation (the paper's λ; SVMrank's C is 1/(alpha N)).
+    loss : {"hinge", "squared_hinge"}
+    query_weight
+        "queries" (default) each query weighs the same, whatever its number of pairs; "size" a pair
+        of a query of m_q items weighs 1/m_q; "pairs" every pair weighs the same.
+    kernel
+        "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable of two
+        matrices (or of two rows).
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None exact; int that many random basis items (reduced set); or an array of their rows.
+    solver
+        "bundle" (cutting planes, with Newton steps where these are slow; any loss), "newton"
+        (squared hinge) or "auto".
+    tol
+        A fit stops when the duality gap, which bounds objective − minimum, is at most tol; the
         squared hinge stops when also the gradient norm is at most tol of that at w = 0. A fit that
         stops before warns, whatever the reason. If alpha is so large that the objective falls by
         less than a tenth of its value at w = 0, the gap must fall to 10·tol of that decrease, so
-        that a large alpha shortens the weights and never empties the model
-    max_iter : most iterations; a fit that needs more warns with the gap it reached
-    warm_start : start from the last solution, for instance along decreasing alpha
-    random_state : draws the basis
-    verbose : 1 prints objective, gap and time left for every iteration
+        that a large alpha shortens the weights and never empties the model.
+    max_iter
+        Most iterations; a fit that needs more warns with the gap it reached.
+    warm_start
+        Start from the last solution, for instance along decreasing alpha.
+    random_state
+        Draws the basis.
+    verbose
+        1 prints objective, gap and time left for every iteration.
 
     Attributes
     ----------
-    coef_ : (n,) or (k, n), for the linear kernel
-    dual_coef_ : (r,) or (r, k), for other kernels
-    basis_index_ : (r,) the items that dual_coef_ belongs to
-    objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
-    gap_, n_iter_ : of the last fit
-    history_ : {"objective", "gap", "seconds"}, one entry per iteration (and, with
-        Newton's method, one for the start)
+    coef_
+        (n,) or (k, n), for the linear kernel.
+    dual_coef_
+        (r,) or (r, k), for other kernels.
+    basis_index_
+        (r,) the items that `dual_coef_` belongs to.
+    objective_
+        The value reached; `objective_` − `gap_` is a lower bound of the minimum.
+    gap_, n_iter_
+        Of the last fit.
+    history_
+        {"objective", "gap", "seconds"}, one entry per iteration (and, with Newton's method, one for
+        the start).
     n_features_in_, feature_names_in_
-        With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
+        Of X.
+
+    Notes
+    -----
+    With k outputs `objective_`, `gap_` and `n_iter_` are arrays (k,), `history_` a list.
 
     Examples
     --------

@@ -47,32 +47,53 @@ class RankSVMCV(HingeRanker):
 
     Parameters
     ----------
-    alphas : grid of positive numbers. None: 10^-6 … 10, extended by further powers of 10 (up to
-        10^±18) while the best alpha lies at an end. If the best alpha of a given grid lies at its
-        end, a GridWarning says so.
-    cv : int number of folds (by query where there are queries), "leave-query-out", a scikit-learn
+    alphas
+        Grid of positive numbers. None: 10^-6 … 10, extended by further powers of 10 (up to 10^±18)
+        while the best alpha lies at an end. If the best alpha of a given grid lies at its end, a
+        GridWarning says so.
+    cv
+        Int number of folds (by query where there are queries), "leave-query-out", a scikit-learn
         splitter, or an iterable of (train, test) or of test index arrays. "auto": 5 folds, of
         queries where there are queries (leave-query-out if there are fewer than 5), else of items
         or of groups; fewer folds if a fold would hold fewer than two items, or no group. With
         explicit preferences a number of folds of pairs of items or of groups ("auto": 10, or as
         many as there are), "leave-preference-out" or "leave-item-out" (one refit for each), a
-        splitter or folds of the statements
-    scoring : None for 1 − ranking error, averaged over queries (over folds where there are no
-        queries); the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a
-        callable(y, s) to maximise
-    loss, query_weight, kernel, gamma, degree, coef0, basis, solver, tol, max_iter, random_state,
-    verbose : as in RankSVM; random_state also shuffles int folds (None: a fixed shuffle)
+        splitter or folds of the statements.
+    scoring
+        None for 1 − ranking error, averaged over queries (over folds where there are no queries);
+        the name of a measure in rankwise.metrics, a rankwise.metrics.scorer, or a callable(y, s) to
+        maximise.
+    loss, query_weight, kernel, gamma, degree, coef0, basis, solver, tol, max_iter, random_state
+        As in RankSVM; random_state also shuffles int folds (None: a fixed shuffle).
+    verbose
+        As in RankSVM; random_state also shuffles int folds (None: a fixed shuffle).
 
     Attributes
     ----------
-    alpha_ : the chosen alpha; of equal scores the largest
-    alphas_ : the grid that was scored
-    best_score_ : its score
-    cv_ : what was held out, in words: "5 folds", "5 folds of queries", "leave-query-out" …
-    n_units_ : how many queries or folds the scores are averaged over (for single items: half of
-        their number, the pairs without a common item); few of them say little about the error
-    cv_results_ : {"alpha", "score", "score_se"}, one entry per alpha
-        and those of RankSVM, of the model refitted on everything with alpha_
+    alpha_
+        The chosen alpha; of equal scores the largest.
+    alphas_
+        The grid that was scored.
+    best_score_
+        Its score.
+    cv_
+        What was held out, in words: "5 folds", "5 folds of queries", "leave-query-out" …
+    n_units_
+        How many queries or folds the scores are averaged over (for single items: half of their
+        number, the pairs without a common item); few of them say little about the error.
+    cv_results_
+        {"alpha", "score", "score_se"}, one entry per alpha.
+    coef_, dual_coef_, gap_, …
+        Those of RankSVM, of the model refitted on everything with `alpha_`.
+
+    Examples
+    --------
+    >>> from rankwise import RankSVMCV
+    >>> from rankwise.datasets import make_ranking
+    >>> data = make_ranking(n_queries=10, n_items=20, n_features=4, random_state=0)
+    >>> model = RankSVMCV([1e-3, 1e-2, 1e-1]).fit(data.X, data.y, qid=data.qid)
+    >>> model.cv_, round(model.best_score_, 2)
+    ('5 folds of queries', 0.84)
     """
 
     __metadata_request__fit: ClassVar = {"qid": True, "groups": False}

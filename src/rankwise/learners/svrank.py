@@ -10,7 +10,7 @@ from rankwise.validation import check_items, check_positive
 
 @dataclass(eq=False, repr=False)
 class SVRank(MagnitudeRanker):
-    """Minimises ‖h‖² + C/m² Σ_ij max(0, |(h_j − h_i) − (y_j − y_i)| − epsilon)^norm.
+    """Minimises `‖h‖² + C/m² Σ_ij max(0, |(h_j − h_i) − (y_j − y_i)| − epsilon)^norm`.
 
     Over ordered pairs; with qid over pairs of the same query, and Σ m_q² in place of m².
     Equation 9 of Cortes, Mohri, Rastogi (2007), without its quadratic programme of m²
@@ -19,26 +19,44 @@ class SVRank(MagnitudeRanker):
 
     Parameters
     ----------
-    C : float > 0, weight of the mean cost against ‖h‖²
-    epsilon : float ≥ 0, deviations of a difference up to it cost nothing
-    norm : 1 (bundle method) or 2 (truncated Newton)
-    kernel : "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable;
-        gamma=None is 1/n
-    basis : None exact; int that many random basis items (reduced set); or an array of their rows
-    tol : duality gap relative to the objective of h = 0, and with norm 2 also the gradient norm
-        relative to that at h = 0
-    max_iter : most iterations; a fit that needs more warns with the gap it reached
-    random_state : draws the basis
+    C : float > 0
+        Weight of the mean cost against ‖h‖².
+    epsilon : float ≥ 0
+        Deviations of a difference up to it cost nothing.
+    norm
+        1 (bundle method) or 2 (truncated Newton).
+    kernel
+        "linear", another of scikit-learn's pairwise kernels, "precomputed", or a callable.
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+    basis
+        None exact; int that many random basis items (reduced set); or an array of their rows.
+    tol
+        Duality gap relative to the objective of h = 0, and with norm 2 also the gradient norm
+        relative to that at h = 0.
+    max_iter
+        Most iterations; a fit that needs more warns with the gap it reached.
+    random_state
+        Draws the basis.
 
     Attributes
     ----------
-    coef_ : (n,) or (k, n), for the linear kernel
-    dual_coef_ : (r,) or (r, k), for other kernels
-    basis_index_ : (r,) the items that dual_coef_ belongs to
-    objective_ : the value reached; objective_ − gap_ is a lower bound of the minimum
-    gap_, n_iter_ : of the fit
-    history_ : {"objective", "gap", "seconds"}, one entry per iteration
-        With k outputs objective_, gap_ and n_iter_ are arrays (k,), history_ a list.
+    coef_
+        (n,) or (k, n), for the linear kernel.
+    dual_coef_
+        (r,) or (r, k), for other kernels.
+    basis_index_
+        (r,) the items that `dual_coef_` belongs to.
+    objective_
+        The value reached; `objective_` − `gap_` is a lower bound of the minimum.
+    gap_, n_iter_
+        Of the fit.
+    history_
+        {"objective", "gap", "seconds"}, one entry per iteration.
+
+    Notes
+    -----
+    With k outputs `objective_`, `gap_` and `n_iter_` are arrays (k,), `history_` a list.
 
     Examples
     --------

@@ -46,25 +46,33 @@ class TwoStepRanker(SideKernelArguments, RelationModel):
 
     Parameters
     ----------
-    alpha : regulariser > 0, one number or a pair (rows, columns)
-    kernel, gamma, degree, coef0 : the kernel of the nodes, each one value or a pair (rows,
-        columns); "precomputed" takes node kernels instead of features, in predict too
-    relation : "general"; "symmetric" and "reciprocal" are the symmetric and the antisymmetric part
-        of F, learnt from that part of Y
-    condition : "row" ranks columns for each row, "column" ranks rows for each column (for `rank`
-        and `score`; the model is the same)
-    fill : what happens to cells of Y that were not observed. None refuses them. A number, "mean",
+    alpha
+        Regulariser > 0, one number or a pair (rows, columns).
+    kernel, gamma, degree, coef0
+        The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
+        kernels instead of features, in predict too.
+    relation
+        "general"; "symmetric" and "reciprocal" are the symmetric and the antisymmetric part of F,
+        learnt from that part of Y.
+    condition
+        "row" ranks columns for each row, "column" ranks rows for each column (for `rank` and
+        `score`; the model is the same).
+    fill
+        What happens to cells of Y that were not observed. None refuses them. A number, "mean",
         "row" or "column" (the mean of all observed cells, or of those of the row or column) is put
         into them. "model" is the value that the model itself predicts there, found by conjugate
         gradients: this is kernel ridge regression on the observed edges with the pairwise kernel
-        whose fit to a complete Y is F
+        whose fit to a complete Y is F.
 
     Attributes
     ----------
-    coef_ : (n_a, n_b[, k]) with h(u, v) = uᵀ coef_ v, for linear kernels with n < p
-    dual_coef_ : otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ dual_coef_ k(v, B); if only one
-        domain has n < p features and a linear kernel, that domain still enters through its features
-    n_filled_ : number of cells that were filled
+    coef_
+        (n_a, n_b[, k]) with h(u, v) = uᵀ `coef_` v, for linear kernels with n < p.
+    dual_coef_
+        Otherwise, (p_a, p_b[, k]) with h(u, v) = k(u, A)ᵀ `dual_coef_` k(v, B); if only one domain
+        has n < p features and a linear kernel, that domain still enters through its features.
+    n_filled_
+        Number of cells that were filled.
 
     Examples
     --------
@@ -161,7 +169,7 @@ def check_two_alphas(alpha: Any) -> Alphas:
 def two_step_problem(model: Any, X: Any, Y: Any, edges: Any) -> tuple[TwoStep, bool]:
     """The problem that the model has to solve, and whether Y has an axis of relations.
 
-    Nothing but the decompositions is computed. Sets n_features_in_ and feature_names_in_.
+    Nothing but the decompositions is computed. Sets `n_features_in_` and `feature_names_in_`.
     """
     task = RelationTask("regression", model.relation, model.condition)
     fill, kernels = check_fill(model.fill), side_kernels(model)

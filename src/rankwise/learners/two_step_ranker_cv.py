@@ -43,30 +43,41 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
 
     Parameters
     ----------
-    alphas : candidates for both sides, or a pair of lists (rows, columns). None means 8^-5 … 8^5
-        times the mean of the kernel's diagonal for each side, extended by further powers (up to
-        8^±20) while the best lies at an end. If the best pair of a given grid lies at an end, a
+    alphas
+        Candidates for both sides, or a pair of lists (rows, columns). None means 8^-5 … 8^5 times
+        the mean of the kernel's diagonal for each side, extended by further powers (up to 8^±20)
+        while the best lies at an end. If the best pair of a given grid lies at an end, a
         GridWarning says so. A symmetric or reciprocal relation has one alpha for both sides (None:
         powers of 2).
-    setting : what is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if
-        rows are conditions) or "both" (setting 4)
-    kernel, gamma, degree, coef0, relation, condition, fill : as TwoStepRanker
-    cv : "leave-one-out" is the exact hold-out of each edge, row, column, or row and column. A
-        number of folds or a splitter of rankwise.selection refits. "auto" is leave-one-out where
+    setting
+        What is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if rows
+        are conditions) or "both" (setting 4).
+    kernel, gamma, degree, coef0, relation, condition, fill
+        As TwoStepRanker.
+    cv
+        "leave-one-out" is the exact hold-out of each edge, row, column, or row and column. A number
+        of folds or a splitter of rankwise.selection refits. "auto" is leave-one-out where
         TwoStepRanker has it, else 5 folds (fill="model" with missing cells). Leave-one-out compares
         scores of different models unless whole conditions are held out.
-    scoring : None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
-        rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition
-    random_state : draws the folds
+    scoring
+        None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
+        rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition.
+    random_state
+        Draws the folds.
 
     Attributes
     ----------
-    alpha_, best_score_ : the chosen pair (rows, columns), and its score
-    alphas_ : the pair of grids that were scored
-    cv_results_ : {"alpha" (n, 2), "score", "score_se"}; the standard error is taken over
-        conditions, or over folds
-    n_units_ : how many conditions, or folds, the scores are averaged over
-    best_estimator_ : the TwoStepRanker fitted to everything with alpha_
+    alpha_, best_score_
+        The chosen pair (rows, columns), and its score.
+    alphas_
+        The pair of grids that were scored.
+    cv_results_
+        {"alpha" (n, 2), "score", "score_se"}; the standard error is taken over conditions, or over
+        folds.
+    n_units_
+        How many conditions, or folds, the scores are averaged over.
+    best_estimator_
+        The TwoStepRanker fitted to everything with `alpha_`.
 
     Examples
     --------

@@ -31,15 +31,33 @@ def ndcg(
 ) -> float:
     """Normalised discounted cumulative gain, DCG / ideal DCG, averaged over queries; O(m log m).
 
-    DCG = Σ gain / log₂(rank + 1) over the first `k` ranks (None: all) in descending order of s. The
+    DCG = Σ gain / log₂(rank + 1) over the first `k` ranks in descending order of s. The
     ideal DCG is that of the items in descending order of gain. For equal scores the result is the
     expected DCG over all orders of the tied items: each tied item counts with their mean gain, as
     in scikit-learn's `ndcg_score`.
 
-    gain : "exp2" is 2^y − 1, "linear" is y itself. y may be any real number. Negative gains reduce
-        the DCG, so the value of a query may fall below 0; it never exceeds 1.
-    empty : a query whose ideal DCG is not positive has no relevant item. "zero" counts it as 0,
+    Parameters
+    ----------
+    y, s : (m,) arrays
+        Grades, which may be any real numbers, and predicted scores.
+    qid : (m,) array, optional
+        Labels of the queries.
+    k : int, optional
+        How many ranks count; None for all.
+    gain : {"exp2", "linear"}
+        "exp2" is 2^y − 1, "linear" is y itself. Negative gains reduce the DCG, so the value of a
+        query may fall below 0; it never exceeds 1.
+    empty : {"zero", "skip"}
+        A query whose ideal DCG is not positive has no relevant item. "zero" counts it as 0,
         "skip" leaves it out; `UndefinedMetric` is raised when no query remains.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import ndcg
+    >>> round(ndcg([0, 2, 1], [0.1, 0.8, 0.9]), 3)
+    0.797
+    >>> ndcg([0, 2, 1, 0, 0], [0.1, 0.8, 0.7, 0.2, 0.1], qid=[1, 1, 1, 2, 2], k=2)
+    0.5
     """
     check_choice("gain", gain, ("exp2", "linear"))
     check_choice("empty", empty, ("zero", "skip"))
@@ -61,16 +79,34 @@ def average_precision(
 ) -> float:
     """Mean over the relevant items of the precision at their rank, averaged over queries (MAP).
 
-    y is binary: 0 or −1 for not relevant, 1 for relevant; or items with at least the score
-    `relevant` are the relevant ones. For equal scores the result is the exact
+    For equal scores the result is the exact
     expected value over all orders of the tied items. Let a tie have t items, r of them relevant,
     and let it follow N items, R of them relevant. At its p-th rank it adds the probability r/t
     that the item there is relevant, times the expected precision
     (R + 1 + (p − 1)(r − 1)/(t − 1)) / (N + p). (scikit-learn's `average_precision_score` puts all
     tied items at the last rank of the tie.) O(m log m).
 
-    empty : a query without any relevant item counts 0 with "zero" and is left out with "skip";
+    Parameters
+    ----------
+    y : (m,) array
+        0 or −1 for not relevant, 1 for relevant; any scores if `relevant` is given.
+    s : (m,) array
+        Predicted scores.
+    qid : (m,) array, optional
+        Labels of the queries.
+    empty : {"zero", "skip"}
+        A query without any relevant item counts 0 with "zero" and is left out with "skip";
         `UndefinedMetric` is raised when no query remains.
+    relevant : float, optional
+        Items with at least this score are the relevant ones.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import average_precision
+    >>> round(average_precision([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]), 3)
+    0.833
+    >>> round(average_precision([3, 1, 2, 0], [0.9, 0.8, 0.7, 0.6], relevant=2), 3)
+    0.833
     """
     check_choice("empty", empty, ("zero", "skip"))
     y, s = true_and_predicted(y, s)
@@ -91,11 +127,27 @@ def expected_reciprocal_rank(
     """Expected 1/rank at which a reader is satisfied (ERR), averaged over queries; O(m log m).
 
     Chapelle et al. (2009): a reader goes down the list and stops at an item of grade y with the
-    probability (2^y − 1) / 2^highest. The first `k` ranks count (None: all). Tied scores give the
-    expected value over all orders of the tied items; a tie of t items costs O(t · min(t, k)).
+    probability (2^y − 1) / 2^highest. Tied scores give the expected value over all orders of the
+    tied items; a tie of t items costs O(t · min(t, k)). A query without any relevant item counts 0.
 
-    y : grades, not negative. highest : the best grade of the scale; None is the greatest y.
-    A query without any relevant item counts 0.
+    Parameters
+    ----------
+    y : (m,) array
+        Grades, not negative.
+    s : (m,) array
+        Predicted scores.
+    qid : (m,) array, optional
+        Labels of the queries.
+    k : int, optional
+        How many ranks count; None for all.
+    highest : float, optional
+        The best grade of the scale; None is the greatest y.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import expected_reciprocal_rank
+    >>> expected_reciprocal_rank([0, 2, 1], [0.1, 0.8, 0.9], highest=2)
+    0.53125
     """
     y, s = true_and_predicted(y, s)
     if (y < 0).any():

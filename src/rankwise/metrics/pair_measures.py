@@ -41,8 +41,24 @@ def ranking_error(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> f
     """Share of the pairs y_i > y_j that s orders wrongly, H(s_j − s_i) with H(0) = ½.
 
     With qid it is the mean over the queries that have such a pair (equations 3.2 and 3.4 of
-    Airola 2011). If y holds censored outcomes (rankwise.Censored), the pairs are the comparable
-    ones, and qid labels strata. O(m log m).
+    Airola 2011). O(m log m).
+
+    Parameters
+    ----------
+    y : (m,) array or Censored
+        True scores. For censored outcomes the pairs are the comparable ones.
+    s : (m,) array
+        Predicted scores.
+    qid : (m,) array, optional
+        Labels of the queries, or of strata for censored outcomes.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import ranking_error
+    >>> round(ranking_error([1, 2, 3], [0.1, 0.3, 0.2]), 3)
+    0.333
+    >>> ranking_error([1, 2, 3, 9], [0.1, 0.3, 0.2, 0.4], qid=["a", "a", "b", "b"])
+    0.0
     """
     truth, s = outcome_and_predicted(y, s)
     pairs, concordant = query_concordance(truth, s[:, None], Queries.from_labels(qid, len(truth)))
@@ -60,13 +76,43 @@ def concordance(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> flo
     the greater score. Equal scores count ½; of equal times, only those of which exactly one had the
     event are a pair, in which the event is the shorter. With qid it is the mean over strata. It is
     scikit-survival's concordance_index_censored of the risk −s, if no two scores are closer than
-    its tolerance. Harrell, Califf, Pryor, Lee, Rosati (1982).
+    its tolerance. Harrell, Califf, Pryor, Lee, Rosati (1982). O(m log m).
+
+    Parameters
+    ----------
+    y, s, qid
+        As in `ranking_error`.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import concordance
+    >>> round(concordance([1, 2, 3], [0.1, 0.3, 0.2]), 3)
+    0.667
+    >>> concordance(Censored([True, False, True], [2.0, 3.0, 5.0]), [0.1, 0.2, 0.3])
+    1.0
     """
     return 1.0 - ranking_error(y, s, qid)
 
 
 def auc(y: ArrayLike, s: ArrayLike) -> float:
-    """Area under the ROC curve: the concordance where y has two values, the greater positive."""
+    """Area under the ROC curve: the concordance where y has two values, the greater positive.
+
+    O(m log m).
+
+    Parameters
+    ----------
+    y : (m,) array
+        Two different values.
+    s : (m,) array
+        Predicted scores.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import auc
+    >>> auc([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8])
+    0.75
+    """
     y, s = true_and_predicted(y, s)
     low, high = y.min(), y.max()
     between = (y != low) & (y != high)
@@ -83,6 +129,17 @@ def misranking(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> floa
     """Share of the pairs y_i > y_j with s_i ≤ s_j: a tie is as bad as a swap. O(m log m).
 
     With qid it is the mean over the queries that have such a pair.
+
+    Parameters
+    ----------
+    y, s, qid
+        As in `ranking_error`.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import misranking, ranking_error
+    >>> misranking([0, 1, 1], [0.5, 0.5, 0.9]), ranking_error([0, 1, 1], [0.5, 0.5, 0.9])
+    (0.5, 0.25)
     """
     y, s = true_and_predicted(y, s)
     queries = Queries.from_labels(qid, len(y))
@@ -99,6 +156,17 @@ def kendall_tau_b(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> f
     """Kendall's τ_b = (concordant − swapped) / √(pairs untied in y · pairs untied in s).
 
     With qid it is the mean over the queries where neither y nor s is constant. O(m log m).
+
+    Parameters
+    ----------
+    y, s, qid
+        As in `ranking_error`.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import kendall_tau_b
+    >>> round(kendall_tau_b([1, 2, 2, 3], [0.1, 0.3, 0.2, 0.4]), 3)
+    0.913
     """
     y, s = true_and_predicted(y, s)
     queries = Queries.from_labels(qid, len(y))
@@ -118,9 +186,25 @@ def kendall_tau_b(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> f
 def preference_error(preferences: Preferences, s: ArrayLike, ties: str = "half") -> float:
     """Weighted mean of H(s_loser − s_winner) over explicit preferences; O(l).
 
-    This is the disagreement error (1) of Pahikkala et al. (2009). Equal scores count H(0) = ½ with
-    ties="half", and 1 with ties="wrong". A statement that judges both items equal (`tie`) is half
-    a win each way: it costs ½ whatever is predicted, as in `best_score_` of the searches.
+    This is the disagreement error (1) of Pahikkala et al. (2009). A statement that judges both
+    items equal (`tie`) is half a win each way: it costs ½ whatever is predicted, as in
+    `best_score_` of the searches.
+
+    Parameters
+    ----------
+    preferences : Preferences
+        The statements.
+    s : (m,) array
+        Predicted scores of the items.
+    ties : {"half", "wrong"}
+        What equal scores of the two items cost: ½ or 1.
+
+    Examples
+    --------
+    >>> from rankwise import Preferences
+    >>> from rankwise.metrics import preference_error
+    >>> preference_error(Preferences(winner=[0, 0, 1, 2], loser=[1, 2, 2, 1]), [0.9, 0.5, 0.2])
+    0.25
     """
     check_choice("ties", ties, TIES)
     s = finite_vector(s, "s")
@@ -142,13 +226,31 @@ def conditional_error(
 ) -> Any:
     """Ranking error of a relation: with condition "row" each row is a query over the columns.
 
-    average : "conditions" is the mean of the errors of the rows (or columns) that have a pair.
-        "pairs" is the share over the pairs of all conditions together, equation 4 of Pahikkala et
-        al. (2013). Both count ½ for ties. False (or None) returns the errors of all conditions, nan
-        for those without a pair; True is "conditions".
+    O(pq log(pq)) for p rows and q columns.
 
-    A nan in Y means not observed; the value of S at that place does not matter. O(pq log(pq)) for
-    p rows and q columns.
+    Parameters
+    ----------
+    Y : (p, q) array
+        True values of the relation. A nan means not observed; the value of S at that place does not
+        matter.
+    S : (p, q) array
+        Predicted values.
+    condition : {"row", "column"}
+        What is given, while the other side is ranked.
+    average : {"conditions", "pairs"} or bool
+        "conditions" is the mean of the errors of the rows (or columns) that have a pair. "pairs" is
+        the share over the pairs of all conditions together, equation 4 of Pahikkala et al. (2013).
+        Both count ½ for ties. False (or None) returns the errors of all conditions, nan for those
+        without a pair; True is "conditions".
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.metrics import conditional_error
+    >>> Y = np.array([[1.0, 2.0, 3.0], [3.0, 2.0, np.nan]])
+    >>> S = np.array([[0.1, 0.3, 0.2], [0.9, 0.1, 0.0]])
+    >>> round(conditional_error(Y, S), 3), conditional_error(Y, S, average="pairs")
+    (0.167, 0.25)
     """
     if isinstance(average, bool):
         average = "conditions" if average else None
@@ -192,17 +294,36 @@ def pair_cost(
 ) -> float:
     """Mean over all m² ordered pairs (i, j) of a cost of the predicted difference; O(m log m).
 
-    The costs are those of Cortes, Mohri, Rastogi (2007). With n = `power`, 1 or 2, and
-    ε = `epsilon`, which only "SVR" uses:
+    The costs are those of Cortes, Mohri, Rastogi (2007). With n = `power` and ε = `epsilon`:
 
-    * "HR", hinge rank: |s_j − s_i|^n where the pair is swapped, else 0 (equation 4);
-    * "MP", magnitude-preserving: |(s_j − s_i) − (y_j − y_i)|^n (equation 5);
+    * "HR", hinge rank: `|s_j − s_i|^n` where the pair is swapped, else 0 (equation 4);
+    * "MP", magnitude-preserving: `|(s_j − s_i) − (y_j − y_i)|^n` (equation 5);
     * "HMP", its one-sided version: the same where the pair is swapped, else 0 (equation 6);
-    * "SVR": max(0, |(s_j − s_i) − (y_j − y_i)| − ε)^n (equation 7).
+    * "SVR": `max(0, |(s_j − s_i) − (y_j − y_i)| − ε)^n` (equation 7).
 
     A pair is swapped where (s_j − s_i)(y_j − y_i) < 0. All sums are of positive terms, so a small
-    cost loses no digits. With qid it is the mean over the queries of two or more items, each with
-    its own m_q² pairs.
+    cost loses no digits.
+
+    Parameters
+    ----------
+    y, s : (m,) arrays
+        True and predicted scores.
+    cost : {"HR", "MP", "HMP", "SVR"}
+        Which of them.
+    power : {1, 2}
+        The power n.
+    epsilon : float
+        Differences up to it cost nothing; only "SVR" uses it.
+    qid : (m,) array, optional
+        Labels of the queries. The cost is then the mean over the queries of two or more items, each
+        with its own m_q² pairs.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import pair_cost
+    >>> y, s = [1.0, 2.0, 4.0], [1.0, 3.0, 2.0]
+    >>> [round(pair_cost(y, s, cost), 3) for cost in ("HR", "MP", "HMP", "SVR")]
+    [0.222, 1.333, 0.667, 1.333]
     """
     check_choice("cost", cost, COSTS)
     if not isinstance(power, numbers.Integral) or power not in (1, 2):
@@ -227,16 +348,40 @@ def pair_cost(
 
 
 def mean_squared_difference(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
-    """Mean of ((s_j − s_i) − (y_j − y_i))² over all m² ordered pairs (equation 67).
+    """Mean of ((s_j − s_i) − (y_j − y_i))² over all m² ordered pairs (equation 67); O(m).
 
     With qid it is the mean over the queries of two or more items, each with its m_q² pairs.
+
+    Parameters
+    ----------
+    y, s, qid
+        As in `ranking_error`.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import mean_squared_difference
+    >>> mean_squared_difference([1.0, 2.0, 3.0], [11.0, 12.0, 13.0])
+    0.0
+    >>> round(mean_squared_difference([1.0, 2.0, 3.0], [1.0, 3.0, 3.0]), 3)
+    0.444
     """
     return pair_cost(y, s, "MP", power=2, qid=qid)
 
 
 def mean_absolute_difference(y: ArrayLike, s: ArrayLike, qid: ArrayLike | None = None) -> float:
-    """Mean of |(s_j − s_i) − (y_j − y_i)| over all m² ordered pairs, the paper's M1D.
+    """Mean of `|(s_j − s_i) − (y_j − y_i)|` over all m² ordered pairs, the paper's M1D; O(m log m).
 
     With qid it is the mean over the queries of two or more items, each with its m_q² pairs.
+
+    Parameters
+    ----------
+    y, s, qid
+        As in `ranking_error`.
+
+    Examples
+    --------
+    >>> from rankwise.metrics import mean_absolute_difference
+    >>> round(mean_absolute_difference([1.0, 2.0, 3.0], [1.0, 3.0, 3.0]), 3)
+    0.444
     """
     return pair_cost(y, s, "MP", power=1, qid=qid)

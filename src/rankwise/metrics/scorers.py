@@ -63,17 +63,31 @@ RANGES: dict[str, tuple[float, float]] = {
 def scorer(name: str, **options: object) -> Scorer:
     """A measure as the `scoring` of a search: `scorer("ndcg@10")`, or `scorer("ndcg", k=10)`.
 
-    The names are those of rankwise.metrics, and "map", "tau" and "err" for short; "@10" after a
-    name says that only the first 10 ranks count (`k=10`).
-
-    `qid=labels` fixes the queries of the items that will be scored, for functions that cannot pass
-    them on: `permutation_importance(model, X, y, scoring=scorer("ndcg@10", qid=qid))`.
-
     Greater is better, so errors and costs are negated. If the measure takes `qid`, the scorer
     requests it: with `sklearn.set_config(enable_metadata_routing=True)` the call
     `search.fit(X, y, qid=qid)` passes the labels of each fold to the scorer. Without routing no
     queries can be passed, and a model that was fitted with queries is refused. Scores are
     `decision_function` if the estimator has that method, else `predict`.
+
+    Parameters
+    ----------
+    name : str
+        One of the names of rankwise.metrics, or "map", "tau" and "err" for short; "@10" after a
+        name says that only the first 10 ranks count (`k=10`).
+    **options
+        Arguments of the measure. `qid=labels` fixes the queries of the items that will be scored,
+        for functions that cannot pass them on:
+        `permutation_importance(model, X, y, scoring=scorer("ndcg@10", qid=qid))`.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_diabetes
+    >>> from sklearn.model_selection import cross_val_score
+    >>> from rankwise import RankRLS
+    >>> from rankwise.metrics import scorer
+    >>> X, y = load_diabetes(return_X_y=True)
+    >>> cross_val_score(RankRLS(), X, y, scoring=scorer("tau"), cv=3).round(2)
+    array([0.46, 0.5 , 0.51])
     """
     return Scorer(name, **options)
 

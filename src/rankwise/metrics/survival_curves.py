@@ -46,7 +46,21 @@ class SurvivalCurve:
 
 
 def survival_curve(outcome: Censored) -> SurvivalCurve:
-    """The share of items without the event at each time; Kaplan, Meier (1958). O(m log m)."""
+    """The share of items without the event at each time; Kaplan, Meier (1958). O(m log m).
+
+    Parameters
+    ----------
+    outcome : Censored
+        Times, and whether the event was observed.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import survival_curve
+    >>> curve = survival_curve(Censored([True, False, True, True], [1.0, 2.0, 3.0, 4.0]))
+    >>> curve.times, curve.survival
+    (array([1., 3., 4.]), array([0.75 , 0.375, 0.   ]))
+    """
     times, events, lost = _counted(outcome)
     at_risk = len(outcome) - np.concatenate(([0], np.cumsum(events + lost)[:-1]))
     return _curve(times, events, at_risk)
@@ -57,6 +71,19 @@ def censoring_curve(outcome: Censored) -> SurvivalCurve:
 
     Of equal times the events come first, so an item with the event is not at risk of being lost at
     that time. O(m log m).
+
+    Parameters
+    ----------
+    outcome : Censored
+        Times, and whether the event was observed.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import censoring_curve
+    >>> curve = censoring_curve(Censored([True, False, True, False], [1.0, 2.0, 3.0, 4.0]))
+    >>> curve.times, curve.survival.round(3)
+    (array([2., 4.]), array([0.667, 0.   ]))
     """
     times, events, lost = _counted(outcome)
     at_risk = len(outcome) - np.concatenate(([0], np.cumsum(events + lost)[:-1])) - events
@@ -85,6 +112,21 @@ def log_rank_test(groups: Sequence[Censored]) -> tuple[float, float]:
 
     Mantel (1966); χ² with one degree of freedom less than there are groups that were at risk when
     an event happened.
+
+    Parameters
+    ----------
+    groups : sequence of Censored
+        The outcomes of each group.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import log_rank_test
+    >>> long, short = Censored(np.ones(9), np.arange(9.0) + 6), Censored(np.ones(9), np.arange(9.0))
+    >>> statistic, p_value = log_rank_test([long, short])
+    >>> round(statistic, 2), round(p_value, 4)
+    (12.9, 0.0003)
     """
     time = np.concatenate([group.time for group in groups])
     event = np.concatenate([group.event for group in groups])

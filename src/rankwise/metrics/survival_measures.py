@@ -26,6 +26,19 @@ def censoring_weights(train: Any, test: Any, tau: float | None = None) -> np.nda
     """(m,) 1/G(time) for the test items with the event (before tau, if it is given), else 0.
 
     G(t) is the share of training items that are still followed at time t. O(m log m).
+
+    Parameters
+    ----------
+    train, test, tau
+        As in `uno_concordance`.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import censoring_weights
+    >>> outcome = Censored([True, False, True, True], [1.0, 2.0, 3.0, 4.0])
+    >>> censoring_weights(outcome, outcome)
+    array([1. , 0. , 1.5, 1.5])
     """
     train, test = checked_outcome(train, "train"), checked_outcome(test, "test")
     counted = test.event.copy()
@@ -56,9 +69,20 @@ def uno_concordance(train: Any, test: Any, s: ArrayLike, tau: float | None = Non
 
     Parameters
     ----------
-    train, test : rankwise.Censored or structured arrays; train tells G, and may be test itself
-    s : (m,) scores of the test items, higher for longer survival
-    tau : only pairs count whose shorter time is below tau; None: all pairs
+    train, test
+        rankwise.Censored or structured arrays; train tells G, and may be test itself.
+    s
+        (m,) scores of the test items, higher for longer survival.
+    tau
+        Only pairs count whose shorter time is below tau; None: all pairs.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import uno_concordance
+    >>> outcome = Censored([True, False, True, True], [1.0, 2.0, 3.0, 4.0])
+    >>> round(uno_concordance(outcome, outcome, [0.2, 0.1, 0.4, 0.3]), 3)
+    0.381
     """
     counted, right = weighted_pairs(train, test, s, tau)
     return float(right.sum() / counted.sum())
@@ -95,8 +119,19 @@ def cumulative_dynamic_auc(train: Any, test: Any, s: ArrayLike, times: ArrayLike
 
     Parameters
     ----------
-    train, test, s : as in uno_concordance
-    times : (T,) times within the follow-up of the test items, sorted and made distinct
+    train, test, s
+        As in uno_concordance.
+    times
+        (T,) times within the follow-up of the test items, sorted and made distinct.
+
+    Examples
+    --------
+    >>> from rankwise import Censored
+    >>> from rankwise.metrics import cumulative_dynamic_auc
+    >>> outcome = Censored([True, False, True, True], [1.0, 2.0, 3.0, 4.0])
+    >>> s = [0.2, 0.1, 0.4, 0.3]
+    >>> cumulative_dynamic_auc(outcome, outcome, s, times=[1.5, 3.5]).auc.round(3)
+    array([0.667, 0.4  ])
     """
     outcome, s = outcome_and_predicted(checked_outcome(test, "test"), s)
     grid = _checked_times(times, outcome)

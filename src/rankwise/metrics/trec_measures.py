@@ -156,7 +156,22 @@ def _parsed(name: str) -> tuple[str, str | None, int | None]:
 class TrecValues:
     """The values of measures for each query.
 
-    queries : (q,) labels; values : {measure: (q,) values}; num_q is q, the number of queries
+    Attributes
+    ----------
+    queries : (q,) array
+        Labels of the queries.
+    values : dict
+        {measure: (q,) values}.
+    num_q : int
+        The number of queries.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.metrics import TrecValues
+    >>> found = TrecValues(np.array(["q1", "q2"]), {"P_10": np.array([0.3, 0.5])})
+    >>> found.num_q, float(found.values["P_10"].mean())
+    (2, 0.4)
     """
 
     queries: np.ndarray
@@ -199,12 +214,26 @@ def trec_measures(
 
     Parameters
     ----------
-    qrels : what `read_qrels` returns: qid, docid, relevance
-    run : what `read_run` returns: qid, docid, score
-    measures : names of measures
-    relevant : the least relevance that counts as relevant (trec_eval -l); not for ndcg
-    all_queries : False for the queries that are judged and in the run; True for all judged queries,
-        those that the run lacks with the value 0 (trec_eval -c)
+    qrels
+        What `read_qrels` returns: qid, docid, relevance.
+    run
+        What `read_run` returns: qid, docid, score.
+    measures
+        Names of measures.
+    relevant
+        The least relevance that counts as relevant (trec_eval -l); not for ndcg.
+    all_queries
+        False for the queries that are judged and in the run; True for all judged queries, those
+        that the run lacks with the value 0 (trec_eval -c).
+
+    Examples
+    --------
+    >>> from sklearn.utils import Bunch
+    >>> from rankwise.metrics import trec_measures
+    >>> qrels = Bunch(qid=["q", "q"], docid=["a", "b"], relevance=[1, 0])
+    >>> run = Bunch(qid=["q", "q", "q"], docid=["b", "a", "c"], score=[0.9, 0.8, 0.7])
+    >>> trec_measures(qrels, run, ["recip_rank", "P_10"]).values
+    {'recip_rank': array([0.5]), 'P_10': array([0.1])}
     """
     for name in measures:
         check_measure(name)

@@ -82,7 +82,24 @@ class _Split(ABC):
 
 
 class EdgeSplit(_Split):
-    """Setting 1, both nodes seen: edges are held out, parallel edges together."""
+    """Setting 1, both nodes seen: edges are held out, parallel edges together.
+
+    Parameters
+    ----------
+    n_splits : int
+        The number of folds.
+    random_state
+        Draws the folds.
+    one_domain : bool
+        Whether rows and columns are the same nodes. An edge and its reverse then leave together.
+
+    Examples
+    --------
+    >>> from rankwise.selection import EdgeSplit
+    >>> edges = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> [test.tolist() for train, test in EdgeSplit(2, random_state=0).split(edges)]
+    [[0, 3], [1, 2]]
+    """
 
     def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:
         pairs = np.sort(edges, axis=1) if self.one_domain else edges
@@ -106,13 +123,41 @@ class _SideSplit(_Split):
 
 
 class RowSplit(_SideSplit):
-    """Whole rows are held out: setting 2 if rows are the conditions."""
+    """Whole rows are held out: setting 2 if rows are the conditions.
+
+    Parameters
+    ----------
+    n_splits, random_state
+        As in `EdgeSplit`.
+    one_domain : bool
+        Whether rows and columns are the same nodes. A held-out node then leaves in both roles.
+
+    Examples
+    --------
+    >>> from rankwise.selection import RowSplit
+    >>> edges = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> [test.tolist() for train, test in RowSplit(2, random_state=0).split(edges)]
+    [[2, 3], [0, 1]]
+    """
 
     side, what = 0, "rows"
 
 
 class ColumnSplit(_SideSplit):
-    """Whole columns are held out: setting 3 if rows are the conditions."""
+    """Whole columns are held out: setting 3 if rows are the conditions.
+
+    Parameters
+    ----------
+    n_splits, random_state, one_domain
+        As in `RowSplit`.
+
+    Examples
+    --------
+    >>> from rankwise.selection import ColumnSplit
+    >>> edges = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> [test.tolist() for train, test in ColumnSplit(2, random_state=0).split(edges)]
+    [[1, 3], [0, 2]]
+    """
 
     side, what = 1, "columns"
 
@@ -121,6 +166,20 @@ class RowColumnSplit(_Split):
     """Setting 4, both nodes new: each fold holds out some rows and some columns.
 
     Test edges connect two held-out nodes, training edges two other nodes; the rest is not used.
+
+    Parameters
+    ----------
+    n_splits, random_state, one_domain
+        As in `RowSplit`.
+
+    Examples
+    --------
+    >>> from rankwise.selection import RowColumnSplit
+    >>> edges = [(0, 0), (0, 1), (1, 0), (1, 1)]
+    >>> for train, test in RowColumnSplit(2, random_state=0).split(edges):
+    ...     print("train", train, "test", test)
+    train [1] test [2]
+    train [2] test [1]
     """
 
     def _fold_numbers(self, edges: np.ndarray, rng: np.random.RandomState) -> np.ndarray:

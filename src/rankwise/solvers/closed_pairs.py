@@ -23,7 +23,7 @@ import numpy as np
 import scipy.linalg
 
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.solvers.complete_graph import COPIES, mirror
+from rankwise.solvers.complete_graph import COPIES, mirror, refuse_overflow
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.unpenalised_effects import EffectKind, stacked_effects
 from rankwise.spaces.nodes import Nodes, centre_kernel
@@ -151,7 +151,9 @@ class SpectralForm(ClosedForm):
         s, self._Q = eigenvectors(self._grams[0], centred[0])
         same = rows is columns and centred[0] == centred[1]
         t, self._R = (s, self._Q) if same else eigenvectors(self._grams[1], centred[1])
-        self._values = combine(s, t)
+        with np.errstate(over="ignore"):
+            self._values = combine(s, t)
+        refuse_overflow(self._values)
         self._matters = self._values > np.finfo(float).eps * max(
             len(self._values) * self._values.max(initial=0.0), 0.0
         )

@@ -164,7 +164,8 @@ class DualSystem(EdgeSystem):
         return np.zeros(len(self.edges))
 
     def values_of(self, w: np.ndarray) -> np.ndarray:
-        return self.kernel.at_edges(self._held(w), self._grams, self.targets)
+        with np.errstate(over="ignore", invalid="ignore"):  # `descent` refuses an overflow
+            return self.kernel.at_edges(self._held(w), self._grams, self.targets)
 
     def gradient(self, residual: np.ndarray) -> np.ndarray:
         return residual

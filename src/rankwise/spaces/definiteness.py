@@ -89,6 +89,19 @@ def repair_kernel(K: np.ndarray) -> np.ndarray:
 
     Real similarity matrices (alignment scores, Tanimoto tables) are often slightly asymmetric or
     indefinite. The result is their projection in the Frobenius norm. O(m³).
+
+    Parameters
+    ----------
+    K : (m, m) array
+        Similarities of the items.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise.kernels import repair_kernel
+    >>> K = np.array([[1.0, 0.9, 0.1], [0.9, 1.0, 0.9], [0.1, 0.9, 1.0]])
+    >>> np.linalg.eigvalsh(K).round(2), np.linalg.eigvalsh(repair_kernel(K)).round(2) + 0.0
+    (array([-0.22,  0.9 ,  2.32]), array([0.  , 0.9 , 2.32]))
     """
     refuse_unreal(K, "K")
     K = np.asarray(K, dtype=np.float64)

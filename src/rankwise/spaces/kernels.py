@@ -39,7 +39,21 @@ class HasKernel(Protocol):
 
 @dataclass(frozen=True)
 class Kernel:
-    """A kernel with its parameters; gamma=None is 1/n."""
+    """A kernel with its parameters.
+
+    Parameters
+    ----------
+    kernel : str or callable
+        The name of one of scikit-learn's pairwise kernels, "precomputed", or a callable.
+    gamma, degree, coef0
+        Its parameters; gamma=None is 1/n.
+
+    Examples
+    --------
+    >>> from rankwise.kernels import Kernel, KernelSum
+    >>> KernelSum([Kernel("rbf", gamma=0.1), Kernel("rbf", gamma=1.0)]).kernels[0].gamma
+    0.1
+    """
 
     kernel: str | Callable
     gamma: float | None = None

@@ -34,10 +34,24 @@ class InteractionProfile:
 
     Parameters
     ----------
-    gamma : width relative to the mean squared norm of the profiles, > 0
-    fill : the value of an edge that was not observed. 0.0 suits 0/1 labels, as in the paper. With
+    gamma
+        Width relative to the mean squared norm of the profiles, > 0.
+    fill
+        The value of an edge that was not observed. 0.0 suits 0/1 labels, as in the paper. With
         "mean" a profile holds deviations from the partner's mean label, and 0 where nothing was
         observed, which suits real labels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> from rankwise.kernels import InteractionProfile, KernelSum
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    >>> Y = (drugs @ targets.T > 1).astype(float)
+    >>> kernel = KernelSum(["rbf", InteractionProfile()])
+    >>> ConditionalRanker(kernel=kernel).fit((drugs, targets), Y).predict(drugs, targets).shape
+    (20, 15)
     """
 
     gamma: float = 1.0
@@ -80,13 +94,29 @@ class KernelSum(BaseEstimator):
 
     Parameters
     ----------
-    kernels : names, callables, `Kernel(name, gamma=...)` or `InteractionProfile()`. A name takes
-        gamma, degree and coef0 of the ranker.
-    weights : one number ≥ 0 for each kernel, not all 0; None means 1 for each
+    kernels
+        Names, callables, `Kernel(name, gamma=...)` or `InteractionProfile()`. A name takes gamma,
+        degree and coef0 of the ranker.
+    weights
+        One number ≥ 0 for each kernel, not all 0; None means 1 for each.
 
+    Notes
+    -----
     The nodes of this side are one matrix that all kernels share, or a list with one matrix for each
     kernel that needs one (all but InteractionProfile): features, or kernel matrices for
     "precomputed". predict takes the nodes in the same form.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import ConditionalRanker
+    >>> from rankwise.kernels import Kernel, KernelSum
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+    >>> kernel = KernelSum(["linear", Kernel("rbf", gamma=0.5)], weights=[1.0, 0.5])
+    >>> model = ConditionalRanker(kernel=(kernel, "linear"))
+    >>> model.fit((drugs, targets), drugs @ targets.T).predict(drugs[:2], targets).shape
+    (2, 15)
     """
 
     def __init__(self, kernels: Sequence[PartOfSum] = ("linear",), weights: Any = None):

@@ -83,7 +83,8 @@ class SquaredView(View):
     """The square of each value of the kernel."""
 
     def gram(self, nodes: Nodes) -> np.ndarray:
-        return nodes.gram() ** 2
+        with np.errstate(over="ignore"):  # the solver refuses an overflow
+            return nodes.gram() ** 2
 
     def represent(self, nodes: Nodes, U: Matrix) -> np.ndarray:
         return nodes.represent(U) ** 2

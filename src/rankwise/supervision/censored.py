@@ -32,9 +32,13 @@ class Censored:
 
     Parameters
     ----------
-    event : (m,) bool (or 0 and 1): whether the event was observed; otherwise the time is censored
-    time : (m,) numbers, not negative: the time of the event, or of the last look at the item
+    event
+        (m,) bool (or 0 and 1): whether the event was observed; otherwise the time is censored.
+    time
+        (m,) numbers, not negative: the time of the event, or of the last look at the item.
 
+    Notes
+    -----
     `y[rows]` are the outcomes of some items, so that scikit-learn splits the object as it splits
     arrays. Learners also take the structured arrays of scikit-survival, with one bool and one float
     field.

@@ -12,17 +12,23 @@ from scipy import sparse
 from scipy.sparse.csgraph import connected_components
 
 from rankwise.supervision.queries import Labels, Queries
+from rankwise.supervision.statement_checks import (
+    MOST_ITEMS,
+    Values,
+    checked_item_numbers,
+    checked_marks,
+    checked_positions,
+    checked_values,
+    refuse_where,
+)
 from rankwise.supervision.votes import read_votes
-from rankwise.validation import refuse_masked, refuse_unreal
-
-Values = Sequence[float] | np.ndarray
-MOST_ITEMS = 2**31
-"""Row numbers are below this, so that the number of a pair of items fits into 64 bits."""
+from rankwise.validation import refuse_unreal
 
 
 class Preferences:
-    """l preferences e_i = (winner, loser, magnitude), a multigraph over items (section 2.1 of
-    Pahikkala et al. 2009).
+    """Statements "this item over that one": a multigraph of l edges over the items.
+
+    Section 2.1 of Pahikkala et al. (2009); an edge e_i is (winner, loser, magnitude).
 
     Parameters
     ----------
@@ -41,15 +47,31 @@ class Preferences:
 
     Attributes
     ----------
-    items : names of the items in the order of their numbers, or None; `from_votes` sets it
-    winner_first : (l,) whether the winner was shown first, or None; `from_votes` sets it, item a
-        being the first. Of a tie it speaks of the item that is called the winner
-    judge : (l,) who made each statement, or None; `from_votes` sets it. Pass it as `groups` to keep
-        the statements of one judge in one fold, and to count judges in place of pairs of items
-    n_ties, n_contradictions, n_repetitions, n_components, never_compared : what is said about whom
+    items
+        Names of the items in the order of their numbers, or None; `from_votes` sets it.
+    winner_first
+        (l,) whether the winner was shown first, or None; `from_votes` sets it, item a being the
+        first. Of a tie it speaks of the item that is called the winner.
+    judge
+        (l,) who made each statement, or None; `from_votes` sets it. Pass it as `groups` to keep the
+        statements of one judge in one fold, and to count judges in place of pairs of items.
+    n_ties, n_contradictions, n_repetitions, n_components, never_compared
+        What is said about whom.
 
+    Notes
+    -----
     `preferences[statements]` (a slice, a mask or an array of positions) holds some of the
     statements, about the same items. `take(items)` keeps some of the items instead.
+
+    Examples
+    --------
+    >>> from rankwise import Preferences, RankRLS
+    >>> X = [[0.0, 1.0], [1.0, 0.5], [2.0, 0.0]]
+    >>> preferences = Preferences(winner=[2, 1, 2], loser=[1, 0, 0])
+    >>> preferences
+    Preferences(3 preferences about 3 items, 0 ties, 1 component)
+    >>> RankRLS().fit(X, preferences=preferences).predict(X).argsort()
+    array([0, 1, 2])
     """
 
     items: np.ndarray | None = None
@@ -65,27 +87,27 @@ class Preferences:
         n_items: int | None = None,
         tie: Sequence[bool] | np.ndarray | None = None,
     ):
-        self.winner = _item_numbers(winner, "winner")
-        self.loser = _item_numbers(loser, "loser")
+        self.winner = checked_item_numbers(winner, "winner")
+        self.loser = checked_item_numbers(loser, "loser")
         length = len(self.winner)
         if len(self.loser) != length:
             raise ValueError(
                 f"winner and loser must have the same length, got {length} and {len(self.loser)}."
             )
-        self.magnitude = _values(magnitude, "magnitude", length)
-        self.weight = _values(weight, "weight", length)
-        self.tie = _marks(tie, length)
+        self.magnitude = checked_values(magnitude, "magnitude", length)
+        self.weight = checked_values(weight, "weight", length)
+        self.tie = checked_marks(tie, length)
         if n_items is not None and not isinstance(n_items, Integral):
             raise ValueError(f"n_items must be an integer; got {n_items!r}.")
         if n_items is not None and not 0 <= n_items <= MOST_ITEMS:
             raise ValueError(f"n_items must lie between 0 and 2**31; got {n_items!r}.")
         self.n_items = None if n_items is None else int(n_items)
         self.magnitude = np.where(self.tie & (self.magnitude == 0), 1.0, self.magnitude)
-        _refuse_where(
+        refuse_where(
             self.magnitude <= 0, "magnitude must be positive: swap winner and loser, or mark a tie"
         )
-        _refuse_where(self.weight < 0, "weight must not be negative: leave the preference out")
-        _refuse_where(self.winner == self.loser, "an item cannot be preferred over itself")
+        refuse_where(self.weight < 0, "weight must not be negative: leave the preference out")
+        refuse_where(self.winner == self.loser, "an item cannot be preferred over itself")
         if self.n_items is not None:
             self.check_range(self.n_items)
         for array in (self.winner, self.loser, self.magnitude, self.weight):
@@ -240,7 +262,7 @@ class Preferences:
         if isinstance(statements, slice):
             chosen = np.arange(len(self))[statements]
         else:
-            chosen = _positions(np.atleast_1d(np.asarray(statements)), len(self))
+            chosen = checked_positions(np.atleast_1d(np.asarray(statements)), len(self))
         return self._like(self.winner[chosen], self.loser[chosen], chosen, self.n_items, self.items)
 
     def _like(
@@ -297,7 +319,7 @@ class Preferences:
         `n_items` is the number of all items, if the preferences do not know it.
         """
         n_items = self._n_known_items if n_items is None else n_items
-        index = _positions(np.asarray(index), n_items)
+        index = checked_positions(np.asarray(index), n_items)
         position = np.full(n_items, -1)
         position[index] = np.arange(len(index))
         if np.count_nonzero(position >= 0) < len(index):
@@ -322,69 +344,5 @@ def check_preferences(preferences: object, y: object, n_items: int) -> Preferenc
     return copy(preferences)
 
 
-def _item_numbers(values: Values, name: str) -> np.ndarray:
-    refuse_masked(values, name)
-    array = np.asarray(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional, got shape {array.shape}.")
-    if array.size == 0:
-        return np.zeros(0, dtype=np.intp)
-    whole = array.dtype.kind == "f" and np.isfinite(array).all() and np.all(array % 1 == 0)
-    if array.dtype.kind not in "iu" and not whole:
-        raise ValueError(f"{name} must hold row numbers (integers), got {array.dtype}.")
-    outside = ~((array >= 0) & (array < MOST_ITEMS))
-    if outside.any():
-        i = int(np.argmax(outside))
-        raise ValueError(
-            f"preference {i}: {name} is {array[i]}, which is no row number: rows are numbered from "
-            "0. Preferences.from_votes takes names of items instead."
-        )
-    return array.astype(np.intp)
-
-
-def _values(values: Values | None, name: str, length: int) -> np.ndarray:
-    if values is None:
-        return np.ones(length)
-    refuse_unreal(values, name)
-    array = np.array(values, dtype=float)
-    if array.shape != (length,):
-        raise ValueError(f"{name} must have shape ({length},), got {array.shape}.")
-    _refuse_where(~np.isfinite(array), f"{name} must be finite")
-    return array
-
-
-def _marks(tie: Sequence[bool] | np.ndarray | None, length: int) -> np.ndarray:
-    if tie is None:
-        return np.zeros(length, dtype=bool)
-    refuse_masked(tie, "tie")
-    marks = np.asarray(tie)
-    if marks.shape != (length,):
-        raise ValueError(f"tie must have shape ({length},), got {marks.shape}.")
-    if marks.dtype != bool and not np.isin(marks, (0, 1)).all():
-        raise ValueError("tie must hold True and False only.")
-    return marks.astype(bool)
-
-
-def _positions(chosen: np.ndarray, length: int) -> np.ndarray:
-    """Positions of `length` things, from a mask of that length or from numbers below it."""
-    if chosen.dtype == bool:
-        if chosen.shape != (length,):
-            raise ValueError(f"a mask must have shape ({length},), got {chosen.shape}.")
-        return np.flatnonzero(chosen)
-    if chosen.size == 0:
-        return np.zeros(0, dtype=np.intp)
-    if chosen.dtype.kind not in "iu" or chosen.ndim != 1:
-        raise ValueError("positions must be integers, a mask or a slice.")
-    outside = (chosen < -length) | (chosen >= length)
-    if outside.any():
-        raise IndexError(f"position {chosen[np.argmax(outside)]} is not among {length}.")
-    return np.where(chosen < 0, chosen + length, chosen)
-
-
 def _counted(number: int, what: str) -> str:
     return f"{number} {what}" + ("" if number == 1 else "s")
-
-
-def _refuse_where(bad: np.ndarray, reason: str) -> None:
-    if bad.any():
-        raise ValueError(f"preference {int(np.argmax(bad))}: {reason}.")

@@ -235,22 +235,44 @@ def check_early_stopping(wanted: object, shape: Shape, k: int) -> float | list[L
 
 
 def warn_if_not_mirrored(labels: list[Labels], task: RelationTask) -> None:
-    """Warn if a complete Y is not symmetric or reciprocal although the model will be.
+    """Warn if labels are not symmetric or reciprocal although the model will be.
 
     The ranking loss does not see constants: there Y + Yᵀ of a reciprocal relation may be constant.
+    Of edges, those are compared whose reverse is there too; repeated ones by their means.
     """
     sign = task.sign
-    for Y in (label.Y for label in labels if sign and label.is_complete):
-        offset = 2 * Y.mean() if sign == -1 and task.ranking else 0.0
-        gap = np.abs(Y - sign * Y.T - offset).max(initial=0.0)
-        if gap > 1e-8 * np.abs(Y).max(initial=0.0):
+    for one in labels if sign else ():
+        rows, columns, there, back = _both_directions(one)
+        if not len(rows):
+            continue
+        offset = float(np.mean(there + back)) if sign == -1 and task.ranking else 0.0
+        gaps = np.abs(there - sign * back - offset)
+        worst = int(np.argmax(gaps))
+        if gaps[worst] > 1e-8 * np.abs(there).max():
+            u, v = int(rows[worst]), int(columns[worst])
             mirrored, half = ("Yᵀ", "(Y + Yᵀ)/2") if sign == 1 else ("−Yᵀ", "(Y − Yᵀ)/2")
             hint = "" if sign == 1 else " (if Y holds probabilities with Y + Yᵀ = 1, subtract ½)"
             warnings.warn(
-                f"Y is not {task.relation}: Y and {mirrored} differ by up to {gap:.3g}. The model "
-                f"will be {task.relation}, fitted to both directions; for regression this equals "
+                f"Y is not {task.relation}: Y and {mirrored} differ by up to {gaps[worst]:.3g}, at "
+                f"the nodes {u} and {v} ({there[worst]:.6g} and {back[worst]:.6g}). The model will "
+                f"be {task.relation}, fitted to both directions; for regression this equals "
                 f"training on {half}{hint}.",
                 UserWarning,
                 stacklevel=3,
             )
             return
+
+
+def _both_directions(labels: Labels) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Pairs of nodes (u, v) with an edge in both directions, and their mean labels."""
+    if labels.is_complete:
+        rows, columns = (index.ravel() for index in np.indices(labels.shape))
+        return rows, columns, labels.Y.ravel(), labels.Y.T.ravel()
+    p = max(labels.shape)
+    codes, inverse = np.unique(labels.rows * p + labels.columns, return_inverse=True)
+    means = np.bincount(inverse, labels.y) / np.bincount(inverse)
+    rows, columns = np.divmod(codes, p)
+    reverse = columns * p + rows
+    place = np.searchsorted(codes, reverse).clip(max=max(len(codes) - 1, 0))
+    found = codes[place] == reverse if len(codes) else np.zeros(0, dtype=bool)
+    return rows[found], columns[found], means[found], means[place[found]]
