@@ -52,12 +52,29 @@ def relational_compare(
 ) -> Comparison:
     """Scores of several learners on the same held-out edges, with tests paired over nodes.
 
-    The arguments are those of `relational_score`; `models` is a dict of names and estimators, or a
-    list of estimators. All models see the same folds. The difference of two scores is divided by
-    its standard error over nodes (rows and columns are left out of the judged edges, one by one,
-    for both models together); p-values are Student's, corrected for the number of comparisons by
-    Holm's method. The variance is multiplied by rankwise.evaluation.node_uncertainty.TRAINING, as
-    in relational_score. docs/evaluation.md has simulated levels.
+    All models see the same folds. The difference of two scores is divided by its standard error
+    over nodes (rows and columns are left out of the judged edges, one by one, for both models
+    together); p-values are Student's, corrected for the number of comparisons by Holm's method. The
+    variance is multiplied by 1.5, as in `relational_score`; docs/evaluation.md has levels.
+
+    Parameters
+    ----------
+    models
+        A dict of names and estimators, or a list of estimators.
+    X, Y, edges
+        As in `relational_score`: nodes, labels, and where the labels belong if Y is no matrix.
+    setting
+        "edges", "rows", "columns" or "both": what is new at test time.
+    cv
+        Number of folds, or a splitter of rankwise.selection.
+    nested
+        Whether a search chooses inside each training part; False chooses once, with all edges.
+    average
+        "conditions" is the mean over conditions, "pairs" the share over all pairs.
+    scoring
+        None for the share of pairs in the right order, or another measure.
+    random_state
+        Draws the folds; None always draws the same.
 
     Examples
     --------
@@ -149,14 +166,42 @@ def relational_permutation_test(
     Nodes change their features with each other while the labels stay where they are, so rows and
     columns keep their means: a model that only remembers known nodes gains nothing. p is
     (b + 1)/(n + 1), where b of the n permutations scored as high as the data. The test is exact if
-    features and labels are independent, whatever the labels of one row have in common.
+    features and labels are independent, whatever the labels of one row have in common. Costs
+    (n_permutations + 1) · folds fits.
 
-    nodes : "rows", "columns" or "both": whose features are permuted. In one domain rows and columns
-        are the same nodes and change together.
-    setting, cv, average : as in relational_score; a search chooses again for each permutation and
-        fold
+    Parameters
+    ----------
+    est
+        A learner of relations; a search chooses again for each permutation and fold.
+    X, Y, edges
+        As in `relational_score`: nodes, labels, and where the labels belong if Y is no matrix.
+    setting
+        "edges", "rows", "columns" or "both": what is new at test time.
+    cv
+        Number of folds, or a splitter of rankwise.selection.
+    nodes
+        "rows", "columns" or "both": whose features are permuted. In one domain rows and columns are
+        the same nodes and change together.
+    n_permutations
+        Number of permutations n.
+    average
+        "conditions" is the mean over conditions, "pairs" the share over all pairs.
+    random_state
+        Draws the folds and the permutations.
 
-    Costs (n_permutations + 1) · folds fits.
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import TwoStepRanker
+    >>> from rankwise.evaluation import relational_permutation_test
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(30, 3)), rng.normal(size=(20, 3))
+    >>> Y = drugs @ targets.T + rng.normal(size=(30, 20))
+    >>> test = relational_permutation_test(
+    ...     TwoStepRanker(), (drugs, targets), Y, setting="rows", n_permutations=19, random_state=0
+    ... )
+    >>> print(f"{test.p_value:.2f}")
+    0.05
     """
     check_relational(est)
     check_choice("nodes", nodes, ("both", "rows", "columns"))
@@ -203,9 +248,40 @@ def relational_learning_curve(
 
     setting="rows" trains on growing random parts of the training rows, "columns" on parts of the
     training columns, "both" on parts of both; with "edges" no node is new, and the training edges
-    grow. The test edges of a fold stay the same. `sizes` are shares in (0, 1] of what a fold leaves
-    (None: 0.2, 0.3, … 1); `x` of the curve counts the training nodes, or edges. The error bars
-    are standard errors over nodes, as in relational_score. Costs one fit per fold and size.
+    grow. The test edges of a fold stay the same. The error bars are standard errors over nodes, as
+    in `relational_score`. Costs one fit per fold and size.
+
+    Parameters
+    ----------
+    est
+        A learner of relations; a search chooses again in each part.
+    X, Y, edges
+        As in `relational_score`: nodes, labels, and where the labels belong if Y is no matrix.
+    setting
+        "edges", "rows", "columns" or "both": what is new at test time.
+    cv
+        Number of folds, or a splitter of rankwise.selection.
+    sizes
+        Shares in (0, 1] of what a fold leaves; None means 0.2, 0.3, … 1. The curve counts the
+        training nodes, or edges.
+    average
+        "conditions" is the mean over conditions, "pairs" the share over all pairs.
+    scoring
+        None for the share of pairs in the right order, or another measure.
+    random_state
+        Draws the folds and the parts; None always draws the same.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from rankwise import TwoStepRanker
+    >>> from rankwise.evaluation import relational_learning_curve
+    >>> rng = np.random.default_rng(0)
+    >>> drugs, targets = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+    >>> Y = drugs @ targets.T + rng.normal(size=(40, 30))
+    >>> curve = relational_learning_curve(TwoStepRanker(), (drugs, targets), Y, sizes=[0.2, 1.0])
+    >>> print(curve.x)
+    [ 6 32]
     """
     check_relational(est)
     data = RelationData.checked(X, Y, edges)

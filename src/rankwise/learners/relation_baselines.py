@@ -79,17 +79,23 @@ class KernelFilter(RelationBaseline):
 
     Parameters
     ----------
-    weights : (label, row, column, all), not negative, not all zero
-    method : "smoothing" or "similarity"
-    kernel, gamma, degree, coef0 : the kernel of the nodes, each one value or a pair (rows,
-        columns); "precomputed" takes node kernels. With method="similarity" and a precomputed
-        kernel predict takes the kernel values of U to the training nodes, which are then V.
-    relation : "symmetric" and "reciprocal" labels count in both directions
-    condition : "row" ranks columns for each row, "column" ranks rows for each column
+    weights
+        (label, row, column, all), not negative, not all zero.
+    method
+        "smoothing" or "similarity".
+    kernel, gamma, degree, coef0
+        The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
+        kernels. With method="similarity" and a precomputed kernel predict takes the kernel values
+        of U to the training nodes, which are then V.
+    relation
+        "symmetric" and "reciprocal" labels count in both directions.
+    condition
+        "row" ranks columns for each row, "column" ranks rows for each column.
 
     Attributes
     ----------
-    n_observed_ : number of observed labels
+    n_observed_
+        Number of observed labels.
 
     Examples
     --------
@@ -151,15 +157,20 @@ class NearestNodes(RelationBaseline):
 
     Parameters
     ----------
-    n_neighbors : number of neighbours k on each side
-    kernel, gamma, degree, coef0 : the kernel of the nodes, each one value or a pair (rows,
-        columns); "precomputed" takes node kernels
-    relation : "symmetric" and "reciprocal" labels count in both directions
-    condition : "row" ranks columns for each row, "column" ranks rows for each column
+    n_neighbors
+        Number of neighbours k on each side.
+    kernel, gamma, degree, coef0
+        The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
+        kernels.
+    relation
+        "symmetric" and "reciprocal" labels count in both directions.
+    condition
+        "row" ranks columns for each row, "column" ranks rows for each column.
 
     Attributes
     ----------
-    n_observed_ : number of observed labels
+    n_observed_
+        Number of observed labels.
 
     Examples
     --------
