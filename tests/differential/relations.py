@@ -65,6 +65,8 @@ def check_relation(rng: np.random.Generator) -> Outcome:
     a = dual_coefficients(K, L, L @ y.astype(Long), alpha)
     everywhere = np.array([(u, v) for u in range(p_a + 2) for v in range(p_b + 2)])
     expected = edge_kernel(K_A, K_B, everywhere, edges, sign) @ a
+    if not np.isfinite(expected).all():
+        return outcome.undecided("the elimination met a pivot of zero")
     nodes = (A[:p_a], B[:p_b]) if two_domains else A[:p_a]
     with outcome.refusing():
         model = ConditionalRanker(alpha, tol=1e-10, max_iter=5000, **options)

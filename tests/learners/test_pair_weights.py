@@ -9,7 +9,7 @@ from numpy.testing import assert_allclose
 from sklearn.model_selection import GridSearchCV, GroupKFold
 
 import rankwise
-from rankwise import MPRank, Preferences, RankRLS, RankSVM, RankSVMCV, metrics
+from rankwise import MPRank, Preferences, RankRLS, RankRLSCV, RankSVM, RankSVMCV, metrics
 from tests import reference_svm as reference
 
 M, N, ALPHA = 14, 3, 0.05
@@ -219,3 +219,18 @@ def test_a_saved_model_keeps_its_weighting(tmp_path):
         loaded = rankwise.load(path)
         assert loaded.query_weight == "size"
         assert_allclose(loaded.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("kernel", ["linear", "laplacian"])
+@pytest.mark.parametrize("seed", range(5))
+def test_weights_of_very_different_size(kernel, seed):
+    """The system of a held-out pair may be singular up to rounding: refit it, or refuse alpha."""
+    rng = np.random.default_rng(seed)
+    X, y, weight = rng.normal(size=(6, 3)), rng.normal(size=6), 10.0 ** rng.uniform(-57, 57, 6)
+    try:
+        RankRLSCV([1.0], cv="leave-pair-out", kernel=kernel).fit(X, y, sample_weight=weight)
+        single = RankRLS(1.0, kernel=kernel).fit(X, y, sample_weight=weight)
+        assert np.isfinite(single.leave_one_out()).all()
+        assert np.isfinite(single.leave_pair_out()).all()
+    except ValueError as refusal:
+        assert "use a larger alpha" in str(refusal)

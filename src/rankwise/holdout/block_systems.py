@@ -24,6 +24,8 @@ from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.solvers.spectrum import PrimalSpectrum
 
+ROUNDING = 1e-14
+"""Pivots of a matrix with a unit diagonal that may be rounding errors alone."""
 LARGEST_BLOCK = 128
 LANES = 8
 BUFFER = 32_000
@@ -106,6 +108,14 @@ def safe_factor(A: np.ndarray, used: np.ndarray, least: float) -> np.ndarray | N
         return None
     pivots = np.diagonal(C)[used] ** 2
     return C if pivots.min(initial=np.inf) >= least else None
+
+
+def is_regular(operator: np.ndarray, least: float) -> bool:
+    """Whether no pivot is below `least`; if that is 0, whether pivots are more than rounding."""
+    if least:
+        return smallest_pivot(operator) >= least
+    root = np.sqrt(np.maximum(np.diagonal(operator), 0.0))
+    return bool(root.all()) and smallest_pivot(operator / root[:, None] / root) > ROUNDING
 
 
 def smallest_pivot(operator: np.ndarray) -> float:

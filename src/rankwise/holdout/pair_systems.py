@@ -16,6 +16,8 @@ from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import n_threads, over_ranges, run
 from rankwise.spaces.basis_removal import REDUNDANT
 
+SINGULAR = 1e-13
+"""Below this share of its diagonal, nothing is left of a 2 × 2 determinant but rounding errors."""
 FEW, MANY = 100, 1_000_000
 """Up to so many scores one task judges all pairs, and from so many on one task for each thread."""
 
@@ -46,7 +48,7 @@ class BasisConstraints(NamedTuple):
 
 
 def solve_pairs(system: RowSystem, pairs: np.ndarray) -> np.ndarray:
-    """(p, 2, k) predictions for both rows of every pair."""
+    """(p, 2, k) predictions for both rows of every pair; nan if its system is singular."""
     pairs = np.ascontiguousarray(pairs, dtype=np.int64)
     out = np.empty((len(pairs), 2, system.f.shape[1]))
 
@@ -65,7 +67,8 @@ def solve_pair_rows(
     for p in range(low, high):
         i, j = pairs[p, 0], pairs[p, 1]
         a, b, d = M[i, i], M[i, j], M[j, j]
-        scale = 1.0 / (a * d - b * b)
+        determinant = a * d - b * b
+        scale = 1.0 / determinant if determinant > SINGULAR * a * d else np.nan
         for c in range(f.shape[1]):
             x = scale * (d * e[i, c] - b * e[j, c])
             y = scale * (a * e[j, c] - b * e[i, c])

@@ -23,9 +23,9 @@ import numpy as np
 
 from rankwise.holdout.block_systems import (
     LARGEST_BLOCK,
+    is_regular,
     leave_blocks_out,
     safe_factor,
-    smallest_pivot,
 )
 from rankwise.holdout.censored_holdouts import CensoredHoldouts
 from rankwise.holdout.pair_systems import Judged
@@ -246,7 +246,7 @@ class QuadraticHoldouts(HeldOut):
             solution = spectrum.solution(alpha, resolvent)
             residuals = spectrum.residuals(rows, solution, alpha)
             operator = spectrum.residual_operator(rows, resolvent, alpha)
-            if spectrum.cancels_at(alpha) and smallest_pivot(operator) < LEVERAGE:
+            if not is_regular(operator, LEVERAGE if spectrum.cancels_at(alpha) else 0.0):
                 return self._refit(items, given)
             change = resolvent.apply(B.T @ np.linalg.solve(operator, residuals))
             out[i] = P @ (solution - change)

@@ -48,8 +48,9 @@ class SingleKinds:
             chosen = same_kind[weighted[same_kind]]
             if len(chosen):
                 predictions = self._leave_kind_out(held[chosen])
-                settled[chosen] = predictions is not None
-                out[chosen] = 0.0 if predictions is None else predictions
+                if predictions is not None:
+                    settled[chosen] = np.isfinite(predictions).all(axis=(1, 2))
+                    out[chosen] = predictions
         return out, settled
 
     def _kinds(self, held: np.ndarray) -> np.ndarray:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.holdout.pair_systems import (
+    SINGULAR,
     BasisConstraints,
     Judged,
     RowSystem,
@@ -288,7 +289,8 @@ class HeldOutRows:
         out = np.empty((*self._held.shape, f.shape[1]))
         free = ~self.in_basis
         if self._held.shape[1] == 1:
-            out[free, 0] = (f - Q / M * e)[self.position[free, 0]]
+            factor = np.divide(Q, M, out=np.full(M.shape, np.nan), where=M > 0)
+            out[free, 0] = (f - factor * e)[self.position[free, 0]]
         else:
             out[free] = solve_pairs(self.system, self.position[free])
         if self.in_basis.any():
@@ -328,12 +330,22 @@ class HeldOutRows:
             lost = self._is_near_singular()
         if not self._cancels:
             lost &= self.in_basis
+            lost |= ~self._is_solved()
         removal = self._removal
         if removal is not None and (
             removal.recompute is not None or len(self._spectrum.eigenvalues) <= self._held.shape[1]
         ):
             lost |= self.in_basis
         return lost
+
+    def _is_solved(self) -> np.ndarray:
+        """(p,) whether M_UU is more than rounding errors; it is not if weights differ too much."""
+        M = self.system.M
+        if self._held.shape[1] == 1:
+            return (M[:, 0] > 0)[self.position[:, 0]]
+        i, j = self.position.T
+        both = M[i, i] * M[j, j]
+        return both - M[i, j] ** 2 > SINGULAR * both
 
     def _is_near_singular(self) -> np.ndarray:
         if self._held.shape[1] == 1:

@@ -24,6 +24,7 @@ TIED_Y, TIED_S, TIED_BOTH, SWAPPED = range(4)
 _DIRECT = 64
 _INSERTION = 16
 _BLOCK = 65_536
+_FEW = 20_000  # so few pairs are not worth the time of a compiler
 _GRADED_FROM, _LEVELS = 4096, 32
 """A longer query with so few values of y is counted in one pass over the items sorted by s."""
 
@@ -91,9 +92,12 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
     O(k m log m), in threads over blocks of queries and columns.
     """
     y, S = np.asarray(y, dtype=np.float64), np.ascontiguousarray(S, dtype=np.float64)
+    counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
+    if len(queries) == 1 and len(y) * S.size <= _FEW:
+        counts[0] = [_compare_at_once(y, s) for s in S.T]
+        return counts
     order = sorted_within(y, queries)
     y_sorted = y[order]
-    counts = np.zeros((len(queries), S.shape[1], 4), dtype=np.int64)
     if len(queries) == 1 and len(y) > _GRADED_FROM:
         level = np.empty(len(y), dtype=np.int64)
         level[order] = np.concatenate(([0], np.cumsum(y_sorted[1:] != y_sorted[:-1])))
@@ -111,6 +115,12 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
         ]
     )
     return counts
+
+
+def _compare_at_once(y: np.ndarray, s: np.ndarray) -> list[int]:
+    same_y, same_s = y[:, None] == y, s[:, None] == s
+    ties = [(same.sum() - len(y)) // 2 for same in (same_y, same_s, same_y & same_s)]
+    return [*ties, ((y[:, None] < y) & (s[:, None] > s)).sum()]
 
 
 class Block(NamedTuple):

@@ -38,7 +38,11 @@ def pair_totals(class_weight: np.ndarray, query_classes: np.ndarray) -> np.ndarr
     The classes of query q are query_classes[q] to query_classes[q + 1]. Nothing is subtracted, so
     light items beside heavy ones keep their digits. If ties are kept, each item is a class.
     """
-    return _pair_totals(np.asarray(class_weight, dtype=float), query_classes)
+    class_weight = np.asarray(class_weight, dtype=float)
+    if len(query_classes) == 2:
+        weight = class_weight[query_classes[0] : query_classes[1]]
+        return np.array([weight[1:] @ np.cumsum(weight[:-1])])
+    return _pair_totals(class_weight, query_classes)
 
 
 @compiled
