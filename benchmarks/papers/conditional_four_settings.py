@@ -2,9 +2,10 @@
 
 For every outer fold of a setting (what is new at test time: edges, rows, columns or both) each
 method is trained on the other edges. Its parameters are chosen on three inner folds of the same
-setting, by the concordance that is then reported: of the columns of a row (given the row), or of
-the rows of a column (given the column). Nothing is chosen on test edges. Concordance is the mean
-over the conditions that have two test edges of different value, then over folds.
+setting (two-step: by its exact hold-outs of that setting), by the concordance that is then
+reported: of the columns of a row (given the row), or of the rows of a column (given the column).
+Nothing is chosen on test edges. Concordance is the mean over the conditions that have two test
+edges of different value, then over the five folds of each of REPEATS draws.
 
     .venv/bin/python -m benchmarks.papers.conditional_four_settings [RESULTS.json [SET ...]]
 
@@ -24,7 +25,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.papers.conditional_drug_target import relations
-from rankwise import ConditionalRanker
+from rankwise import ConditionalRanker, TwoStepRanker, TwoStepRankerCV
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
@@ -37,7 +38,7 @@ SETTINGS = {
 }
 CONDITIONS = ("row", "column")
 ALPHAS = 2.0 ** np.arange(8, -9, -2)
-OUTER, INNER = 5, 3
+OUTER, INNER, REPEATS = 5, 3, 3
 
 Candidates = Iterator[np.ndarray]
 """A matrix of scores of all pairs for each candidate of a method's parameters."""
@@ -70,15 +71,32 @@ def conditional(data: Data, objective: str, condition: str) -> Candidates:
             yield data.K_A @ coefficients @ data.K_B.T
 
 
-def ranking(data: Data, condition: str) -> Candidates:
+def ranking(data: Data, condition: str, setting: str) -> Candidates:
     return conditional(data, "ranking", condition)
 
 
-def regression(data: Data, condition: str) -> Candidates:
+def regression(data: Data, condition: str, setting: str) -> Candidates:
     return conditional(data, "regression", "row")
 
 
-def object_mean(data: Data, condition: str) -> Candidates:
+def two_step(data: Data, condition: str, setting: str) -> Candidates:
+    """TwoStepRanker on the nodes that have a training edge, alphas by its exact hold-outs.
+
+    Where cells are missing (setting "edges") they are filled by the mean for the choice of the
+    alphas, which keeps the closed forms, and by the model itself for the fit.
+    """
+    rows, columns = data.block
+    K = data.K_A[np.ix_(rows, rows)], data.K_B[np.ix_(columns, columns)]
+    Y = data.seen[np.ix_(rows, columns)]
+    options = {"kernel": "precomputed", "condition": condition}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        search = TwoStepRankerCV(setting=setting, fill="mean", **options).fit(K, Y)
+        model = TwoStepRanker(search.alpha_, fill="model", **options).fit(K, Y)
+    yield model.predict(data.K_A[:, rows], data.K_B[:, columns])
+
+
+def object_mean(data: Data, condition: str, setting: str) -> Candidates:
     """Every object by the mean of its training values, the same order for all conditions."""
     axis = 0 if condition == "row" else 1
     with warnings.catch_warnings():
@@ -87,11 +105,13 @@ def object_mean(data: Data, condition: str) -> Candidates:
     yield np.nan_to_num(means, nan=float(data.y.mean())) + np.zeros(data.seen.shape)
 
 
-METHODS: dict[str, Callable[[Data, str], Candidates]] = {
+METHODS: dict[str, Callable[[Data, str, str], Candidates]] = {
     "ranking": ranking,
     "regression": regression,
+    "two-step": two_step,
     "object mean": object_mean,
 }
+CHOOSE_THEMSELVES = {"two-step", "object mean"}
 SHARED = {"regression"}
 """Methods whose scores do not depend on the condition: both are judged from one training."""
 
@@ -104,22 +124,26 @@ def concordance(Y: np.ndarray, S: np.ndarray, edges: np.ndarray, condition: str)
         return np.nan
 
 
-def fold_results(sides, Y, train, test, Split, method: str) -> dict[str, float]:
+def fold_results(sides, Y, train, test, setting: str, method: str) -> dict[str, float]:
     """Concordance on the test edges by condition, for the candidate that inner folds choose."""
     make = METHODS[method]
-    inner = list(Split(INNER, 0).split(train))
+    inner = list(SETTINGS[setting][1](INNER, 0).split(train))
+    if method in CHOOSE_THEMSELVES:
+        inner = []
     found = {}
     for conditions in [CONDITIONS] if method in SHARED else [(one,) for one in CONDITIONS]:
         scores: dict[str, list] = {condition: [] for condition in conditions}
         for fit, validate in inner:
             paths: dict[str, list] = {condition: [] for condition in conditions}
-            for S in make(Data(*sides, Y, train[fit]), conditions[0]):
+            for S in make(Data(*sides, Y, train[fit]), conditions[0], setting):
                 for condition in conditions:
                     paths[condition].append(concordance(Y, S, train[validate], condition))
             for condition in conditions:
                 scores[condition].append(paths[condition])
-        best = {c: int(np.argmax(np.nan_to_num(np.nanmean(scores[c], axis=0)))) for c in conditions}
-        for number, S in enumerate(make(Data(*sides, Y, train), conditions[0])):
+        best = dict.fromkeys(conditions, 0)
+        if inner:
+            best = {c: int(np.argmax(np.nanmean(scores[c], axis=0))) for c in conditions}
+        for number, S in enumerate(make(Data(*sides, Y, train), conditions[0], setting)):
             for condition in conditions:
                 if number == best[condition]:
                     found[condition] = concordance(Y, S, test, condition)
@@ -139,18 +163,30 @@ def results(known: dict, keep: Callable[[dict], None], wanted: list[str]) -> dic
                     continue
                 started = time.perf_counter()
                 folds = [
-                    fold_results((K_A, K_B), Y, edges[train], edges[test], Split, method)
-                    for train, test in Split(OUTER, 0).split(edges)
+                    fold_results((K_A, K_B), Y, edges[train], edges[test], setting, method)
+                    for seed in range(REPEATS)
+                    for train, test in Split(OUTER, seed).split(edges)
                 ]
-                known[key] = {c: float(np.nanmean([f[c] for f in folds])) for c in CONDITIONS}
+                known[key] = {c: [round(f[c], 5) for f in folds] for c in CONDITIONS}
                 known[key]["seconds"] = round(time.perf_counter() - started, 1)
-                print(f"{key}: {known[key]}", file=sys.stderr, flush=True)
+                means = {c: round(float(np.nanmean(known[key][c])), 3) for c in CONDITIONS}
+                print(f"{key}: {means}, {known[key]['seconds']} s", file=sys.stderr, flush=True)
                 keep(known)
     return known
 
 
-def cell(value: float, known: bool) -> str:
-    return "–" if not known or np.isnan(value) else f"{value:.3f}"
+def cell(values: list[float], known: bool) -> str:
+    return f"{np.nanmean(values):.3f}" if known and np.isfinite(values).any() else "–"
+
+
+def difference(found: dict, key: str, condition: str) -> str:
+    """Ranking minus regression on the same folds, ± the standard error over draws of folds."""
+    pair = [found.get(f"{key}/{method}") for method in ("ranking", "regression")]
+    if None in pair:
+        return "–"
+    gap = np.subtract(*(np.reshape(one[condition], (REPEATS, OUTER)) for one in pair))
+    draws = np.nanmean(gap, axis=1)
+    return f"{draws.mean():+.3f} ± {draws.std(ddof=1) / np.sqrt(REPEATS):.3f}"
 
 
 def knows_objects(method: str, setting: str, condition: str) -> bool:
@@ -164,8 +200,8 @@ def show(found: dict) -> None:
     shapes = {name: Y.shape for name, (_, _, Y) in relations().items()}
     for condition, ranked in (("row", "columns for each row"), ("column", "rows for each column")):
         print(f"\nConcordance of the ranking of {ranked}:\n")
-        print("| set | new at test time | " + " | ".join(METHODS) + " |")
-        print("|---" * (2 + len(METHODS)) + "|")
+        print("| set | new at test time | " + " | ".join(METHODS) + " | ranking − regression |")
+        print("|---" * (3 + len(METHODS)) + "|")
         for name, shape in shapes.items():
             for setting, (title, _) in SETTINGS.items():
                 cells = [
@@ -175,6 +211,7 @@ def show(found: dict) -> None:
                     for method in METHODS
                 ]
                 label = f"{name} {shape[0]} × {shape[1]}" if setting == "edges" else ""
+                cells.append(difference(found, f"{name}/{setting}", condition))
                 print(f"| {label} | {title} | " + " | ".join(cells) + " |")
 
 

@@ -216,16 +216,16 @@ def test_progress_is_told(folder, monkeypatch):
 
 def test_ctrl_c_keeps_the_old_model(folder):
     rng = np.random.default_rng(0)
-    n = 300
+    n = 500
     np.savez("big_a.npz", X=rng.normal(size=(n, n)))
-    np.savez("big.npz", edges=rng.integers(0, n, size=(60_000, 2)), y=rng.normal(size=60_000))
+    np.savez("big.npz", edges=rng.integers(0, n, size=(150_000, 2)), y=rng.normal(size=150_000))
     (folder / "kept.rw").write_bytes((folder / "m.rw").read_bytes())
     command = [sys.executable, "-m", "rankwise.cli", "train", "big.npz", "--nodes", "big_a.npz"]
     command += ["--learner", "conditional", "--kernel", "rbf", "-o", "kept.rw", "--new", "edges"]
     process = subprocess.Popen(command, cwd=folder, stderr=subprocess.PIPE, text=True)
     try:
         assert "edges" in process.stderr.readline()
-        time.sleep(1.0)
+        time.sleep(0.3)
         process.send_signal(signal.SIGINT)
         _, said = process.communicate(timeout=60)
     finally:

@@ -1,7 +1,11 @@
+import warnings
+
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise import ConditionalRanker, ConditionalRankerCV
+from rankwise.exceptions import GridWarning
 from rankwise.metrics import conditional_error, ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
 
@@ -99,3 +103,38 @@ def test_bad_arguments():
     Y[0, 0] = np.nan
     with pytest.raises(ValueError, match="complete graph"):
         ConditionalRankerCV(cv="leave-one-out").fit(A, Y)
+
+
+@pytest.mark.parametrize("setting", ["edges", "rows", "columns", "both"])
+def test_the_chosen_model_has_converged(setting):
+    """Folds that would need more than max_iter iterations end silently, the refit goes on."""
+    rng = np.random.default_rng(6)
+    A, B = rng.normal(size=(40, 3)), rng.normal(size=(30, 3))
+    truth = np.sin(A @ rng.normal(size=(3, 3)) @ B.T)
+    edges = np.argwhere(rng.random(truth.shape) < 0.3)
+    ranker = ConditionalRanker(kernel="rbf", max_iter=30, tol=1e-4)
+    search = ConditionalRankerCV(
+        ranker, alphas=[1e-3, 1e-2, 0.1, 1.0], setting=setting, cv=3, random_state=0
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ConvergenceWarning)
+        warnings.simplefilter("ignore", GridWarning)
+        search.fit((A, B), truth[tuple(edges.T)], edges=edges)
+    assert search.best_estimator_.max_iter == 300
+
+
+def test_a_grid_of_parameters_shares_the_folds():
+    rng = np.random.default_rng(7)
+    A, B = rng.normal(size=(9, 3)), rng.normal(size=(8, 3))
+    Y = rng.normal(size=(9, 8))
+    grid = {"pairwise": ["kronecker", "cartesian", "kronecker"], "item_effect": [0.5]}
+    search = ConditionalRankerCV(
+        ConditionalRanker(kernel="rbf"), alphas=[0.1, 1.0, 10.0], grid=grid, setting="edges", cv=3
+    )
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", GridWarning)
+        search.fit((A, B), Y)
+    first, _, third = search.grid_results_
+    assert first["score"] == third["score"] and first["alpha"] == third["alpha"]
+    assert search.best_estimator_.item_effect == 0.5
+    assert search.best_params_["pairwise"] == search.best_estimator_.pairwise

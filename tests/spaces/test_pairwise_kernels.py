@@ -2,6 +2,8 @@ import warnings
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from rankwise import ConditionalRanker
 from rankwise.spaces.kernels import Kernel
@@ -234,3 +236,60 @@ def test_effects_with_few_features(effects):
         assert model.coef_.shape == (2, 3)
         found = model.predict(A, B)
         np.testing.assert_allclose(found, expected.predict(A @ A.T, B @ B.T), atol=1e-8)
+
+
+CHOICES = st.tuples(
+    st.sampled_from(FORMS),
+    st.sampled_from(reference.OBJECTIVES),
+    st.sampled_from(reference.CONDITIONS),
+    st.sampled_from([None, *EFFECTS]),
+    st.sampled_from(["complete", "multigraph", "with nan"]),
+    st.integers(0, 2**16),
+)
+
+
+@settings(max_examples=40, deadline=None)
+@given(CHOICES)
+@example((("kronecker", "symmetric", False), "regression", "row", "both", "multigraph", 9444))
+def test_any_kernels_of_any_rank(drawn):
+    """Singular kernels, repeated nodes, parallel edges and loops, with and without effects."""
+    (pairwise, relation, two_domains), objective, condition, effects, graph, seed = drawn
+    if effects is not None and (objective == "ranking" or not has_meaning(effects, relation)):
+        effects = None
+    rng = np.random.default_rng(seed)
+    shape = (int(rng.integers(2, 7)), int(rng.integers(2, 7)))
+    shape = shape if two_domains else (shape[0], shape[0])
+    sides = [rng.normal(size=(p, int(rng.integers(1, 4)))) for p in shape]
+    sides[1] = sides[1] if two_domains else sides[0]
+    K, G = (X @ X.T for X in sides)
+    edges = reference.all_edges(*shape)
+    if graph == "multigraph":
+        edges = edges[rng.integers(len(edges), size=int(rng.integers(3, 25)))]
+    if graph == "with nan":
+        edges = edges[rng.random(len(edges)) < 0.7]
+    y = rng.normal(size=len(edges))
+    task = {"objective": objective, "relation": relation, "condition": condition}
+    model = ConditionalRanker(
+        0.5, kernel="linear", pairwise=pairwise, effects=effects, tol=1e-13, max_iter=3000, **task
+    )
+    counts = np.bincount(edges[:, 0 if condition == "row" else 1], minlength=1)
+    if not len(edges) or (objective == "ranking" and counts.max() < 2):
+        return
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)
+        if graph == "multigraph":
+            model.fit(tuple(sides) if two_domains else sides[0], y, edges=edges)
+        else:
+            Y = np.full(shape, np.nan)
+            Y[tuple(edges.T)] = y
+            model.fit(tuple(sides) if two_domains else sides[0], Y)
+    R = plain.edge_kernel(pairwise, K, G, edges, edges, reference.SIGNS[relation], shape)
+    if effects is None:
+        L = reference.loss_matrix(edges, objective, condition)
+        expected = R @ np.linalg.solve(L @ R + 0.5 * np.eye(len(edges)), L @ y)
+    else:
+        a, at_edges = plain.bordered(R, y, 0.5, edges, effects, relation, shape)
+        expected = R @ a + at_edges
+    found = model.predict_edges(sides[0], sides[1], edges)
+    size = np.abs(expected).max() + np.abs(y).max()
+    np.testing.assert_allclose(found, expected, rtol=0, atol=1e-7 * size)

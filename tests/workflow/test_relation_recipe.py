@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from rankwise.workflow.ranking_data import Items, Relation
-from rankwise.workflow.recipe import Recipe
+from rankwise.workflow.recipe import Recipe, median_gamma
 from rankwise.workflow.recipe_choice import Sided, in_settings, label_of, recipes_of
 from rankwise.workflow.relation_recipe import (
     is_precomputed,
@@ -69,3 +69,14 @@ def test_kernels_lose_the_columns_of_such_objects():
     found, _ = without_lone_objects(relation, (True, False))
     assert np.array_equal(found.rows.X, relation.rows.X[np.ix_([0, 2, 4], [0, 2, 4])])
     assert found.rows.features == ["a", "c", "e"] and found.rows.named
+
+
+def test_each_side_has_its_own_width():
+    relation = made()
+    recipe = Recipe(learner="two-step", kernel="rbf", seed=3)
+    arguments, found = relation_arguments(recipe, relation)
+    widths = tuple(median_gamma(side.X, "rbf", 3) for side in relation.domains)
+    assert arguments["gamma"] == widths
+    assert found == {"gamma": widths[0], "column_gamma": widths[1]}
+    arguments, found = relation_arguments(recipe, made(one_domain=True))
+    assert arguments["gamma"] == found["gamma"] == widths[0]

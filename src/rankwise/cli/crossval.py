@@ -176,19 +176,27 @@ def _judged(
             try:
                 model = train_model(recipe, items)
             except ValueError as error:
-                if not recipe.method.learns_relations or len(recipes) == 1:
-                    raise
-                say(f"Note: {label} cannot be judged here: {error}")
+                _pass_over(recipe, len(recipes), label, error)
                 continue
         path, outer = SearchPath.from_record(model.training["path"]), None
         if folds is not None:
             spent = model.record["seconds"]
-            outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet)
+            try:
+                outer = judged_by_nesting(label, [recipe], items, folds, spent, quiet)
+            except ValueError as error:
+                _pass_over(recipe, len(recipes), label, error)
         rows.append((label, path, outer))
         seconds.append(time.perf_counter() - started)
     if not rows:
         raise Mistake("no setting could be judged.")
     return rows, seconds
+
+
+def _pass_over(recipe: Recipe, of_all: int, label: str, error: ValueError) -> None:
+    """Say why one of several settings of a relation cannot be judged; else raise the error."""
+    if not recipe.method.learns_relations or of_all == 1:
+        raise error
+    say(f"Note: {label} cannot be judged here: {error}")
 
 
 def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) -> None:
@@ -204,6 +212,8 @@ def _print_results(items: Any, rows: Rows, folds: int | None, whole_path: bool) 
     if folds:
         console.print(f"\nNested, {folds} outer folds; no choice used the fold that is judged:")
         judged = [(name, outer) for name, _, outer in rows if outer is not None]
+        if not judged:
+            raise Mistake("no setting could be judged in outer folds.")
         console.print(_nested([(name, outer.judgement) for name, outer in judged]))
         for _, outer in judged:
             for line in verdict_lines(outer.verdict):

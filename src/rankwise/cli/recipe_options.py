@@ -8,7 +8,15 @@ from typing import Any
 
 import click
 
-from rankwise.workflow.recipe import KERNELS, QUERY_WEIGHTS, SCALES, SELECTING, SETTINGS, Recipe
+from rankwise.workflow.recipe import (
+    KERNELS,
+    QUERY_WEIGHTS,
+    REPAIRS,
+    SCALES,
+    SELECTING,
+    SETTINGS,
+    Recipe,
+)
 from rankwise.workflow.recipe_choice import Sided, recipes_of
 
 OF_RELATIONS = "precomputed"
@@ -171,6 +179,11 @@ def relation_options(new: Callable) -> Callable:
             "--relation",
             "Relations: the property that the relation is known to have.",
             *("general", "symmetric", "reciprocal"),
+        ),
+        recipe_option(
+            "--repair",
+            "Relations: make similarities semi-definite; negative eigenvalues become 0 (clip).",
+            *REPAIRS,
         ),
         recipe_option(
             "--condition", "Relations: rank columns per row, or rows per column.", "row", "column"

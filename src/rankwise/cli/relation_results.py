@@ -49,6 +49,7 @@ def flattery(task: ModelAndData) -> str:
 def evaluate_relation(task: ModelAndData, wanted: Wanted, new: str | None) -> None:
     """Print the measures of a relation, and how they differ by what is new."""
     from rankwise.workflow.judging import MEASURED, judge
+    from rankwise.workflow.relation_judging import over_nodes
 
     with working("evaluating", wanted.as_json):
         found = edges_to_judge(task, new)
@@ -57,6 +58,7 @@ def evaluate_relation(task: ModelAndData, wanted: Wanted, new: str | None) -> No
             names = tuple(dict.fromkeys(wanted.scoring.split(",")))
         items = found.items
         judgement = judge(items.y, found.scores, items.qid, relevant=wanted.relevant, scoring=names)
+        judgement = over_nodes(judgement, found.interval)
         kinds = found.by_kind()
     if found.on_training_data:
         say(f"Note: {flattery(task)}")

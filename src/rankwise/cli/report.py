@@ -55,6 +55,7 @@ def report(
             found = edges_to_judge(task, new)
             items = found.items
             told = {"scores": found.scores, "on_training_data": found.on_training_data}
+            told["interval"] = found.interval
         elif new is not None:
             raise Mistake("--new is for models of relations.")
         else:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rankwise.cli.console import Mistake, say, working
+from rankwise.cli.console import say, working
 
 if TYPE_CHECKING:
     from rankwise.evaluation.baseline_verdict import BaselineVerdict
@@ -21,8 +21,6 @@ def outer_folds(folds: int | None, data: Any) -> int | None:
     from rankwise.workflow.nested_judging import FOLDS
     from rankwise.workflow.ranking_data import Items
 
-    if folds is not None and not isinstance(data, Items):
-        raise Mistake("--nested judges items, not relations.")
     if folds is None and isinstance(data, Items) and data.baseline is not None:
         return FOLDS
     return folds

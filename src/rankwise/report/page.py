@@ -14,6 +14,7 @@ from rankwise.report.statement_page import build_statement_report
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.relation_judging import over_nodes
 from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
@@ -35,13 +36,15 @@ def build_report(
     with_learning_curve: bool = False,
     scores: np.ndarray | None = None,
     on_training_data: bool | None = None,
+    interval: tuple[float, float] | None = None,
     commands: list[list[str]] | None = None,
 ) -> str:
     """The page as text. It judges the model on the items, which must have scores or preferences.
 
     If the items are the edges of a relation, they have no features, and their predictions must be
     given as `scores`. `on_training_data` says whether the model was trained on them; None finds it
-    out. `commands` are shown as the way to reproduce the page.
+    out. `interval` is that of the share of pairs, if it is known better than from the queries.
+    `commands` are shown as the way to reproduce the page.
     """
     if items.preferences is not None:
         options = (with_learning_curve, commands or [])
@@ -55,7 +58,7 @@ def build_report(
     if is_relation and with_learning_curve:
         raise ValueError("a learning curve is for items with features, not for a relation.")
     s = scores if scores is not None else model.predict(items.X, items.qid)
-    judgement = judge(items.y, s, items.qid, relevant=relevant)
+    judgement = over_nodes(judge(items.y, s, items.qid, relevant=relevant), interval)
     several = len(judgement.queries) > 1
     path = SearchPath.from_record(model.training.get("path"))
     figures = [] if path is None else [sections.chosen_by(path)]

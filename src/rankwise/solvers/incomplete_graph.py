@@ -54,6 +54,9 @@ class EdgeSystem(ABC):
     not from a recurrence, so the objective is always the true one.
     """
 
+    removes_effects = False
+    """Whether L projects effects away, so that rounding errors are those of labels before that."""
+
     def __init__(self, observed: Observed):
         self.y, self.edges, self.validation, self.task, self.project = observed
 
@@ -81,6 +84,7 @@ class EdgeSystem(ABC):
         self.values = np.zeros(n_values) if start is None else self.values_of(self.w)
         target = self.project(self.y)
         self._spread, self._steepest = float(target @ target), 0.0
+        self._size = float(self.y @ self.y) if self.removes_effects else self._spread
         self._renew()
         self.energy = self._spread - self.objective
 
@@ -91,7 +95,7 @@ class EdgeSystem(ABC):
 
     @property
     def noise(self) -> float:
-        return NOISE**2 * self._steepest * self._spread
+        return NOISE**2 * self._steepest * self._size
 
     def descent(self) -> tuple[Vector, float]:
         """The preconditioned residual with its values, which the dual inner product needs."""
@@ -109,9 +113,12 @@ class EdgeSystem(ABC):
         curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
         if curvature > 0:
+            steep = curvature
+            if self.removes_effects:
+                steep += float(values[: len(self.y)] @ values[: len(self.y)])
             if self.scale is not None:  # the norm in which the preconditioner measures lengths
                 squared_norm = self.inner(w, self.scale * w, values)
-            self._steepest = max(self._steepest, curvature / squared_norm)
+            self._steepest = max(self._steepest, steep / squared_norm)
         return curvature
 
     def advance(self, size: float, direction: Vector) -> None:
@@ -252,6 +259,8 @@ class EdgeSolver(Solver):
             self.system = PrimalSystem(observed, rows.rows, columns.rows, None)
         else:
             self.system = DualSystem(observed, nodes, kernel)
+
+        self.system.removes_effects = effects.any
 
     def solve(self, alpha: float, *, start: np.ndarray | None = None) -> Solution:
         """w is in the coordinates of the system; a start that changes the result is ignored."""

@@ -15,6 +15,9 @@ import numpy as np
 
 from rankwise.solvers.solver import CONVERGED, MAX_ITER, Solution
 
+ROUNDING = 8 * np.finfo(float).eps
+"""A residual this small relative to the right side consists of rounding errors."""
+
 
 class SharedSystem(Protocol):
     """What the shared iterations need of a system in dual variables."""
@@ -78,7 +81,7 @@ def shifted_solutions(
         zeta_before[~running] = zeta[~running] = 1.0
         direction *= growth
         direction += residual
-        if not squared > 0:
+        if not squared > ROUNDING**2 * target:
             running[:] = False
     return [
         Solution(w, MAX_ITER if more else CONVERGED, n_iter=int(number))

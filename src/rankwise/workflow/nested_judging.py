@@ -20,9 +20,10 @@ from rankwise.supervision.censored import Censored
 from rankwise.workflow.judged_outcomes import judge_recipes_on_outcomes
 from rankwise.workflow.judged_statements import judge_recipes_on_statements
 from rankwise.workflow.judging import MEASURED, Judgement, Measure, judge
-from rankwise.workflow.ranking_data import Items
+from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import label_of
+from rankwise.workflow.relation_judging import nested_relation
 from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.suited_measures import suited
 from rankwise.workflow.training import train_best
@@ -60,7 +61,10 @@ class NestedJudgement:
 
 
 def judge_recipes(
-    recipes: Sequence[Recipe], items: Items, folds: int = FOLDS, name: str | None = None
+    recipes: Sequence[Recipe],
+    items: Items | Relation,
+    folds: int = FOLDS,
+    name: str | None = None,
 ) -> NestedJudgement:
     """The recipes by nested cross-validation: every choice is repeated without the judged fold.
 
@@ -70,6 +74,8 @@ def judge_recipes(
     verdict about a baseline calls the model. Costs about as much as `folds` trainings.
     """
     started = time.perf_counter()
+    if isinstance(items, Relation):
+        return _judge_relation(recipes, items, folds, started)
     if items.preferences is not None or isinstance(items.y, Censored):
         of_statements = items.preferences is not None
         way = judge_recipes_on_statements if of_statements else judge_recipes_on_outcomes
@@ -110,6 +116,20 @@ def judge_recipes(
     seconds = time.perf_counter() - started
     asked = _asked(judgement, scoring)
     return NestedJudgement(judgement, asked, chosen, scores, len(parts), seconds, verdict)
+
+
+def _judge_relation(
+    recipes: Sequence[Recipe], relation: Relation, folds: int, started: float
+) -> NestedJudgement:
+    if len(recipes) > 1:
+        raise ValueError("outer folds of a relation judge one recipe: name one kernel and width.")
+    found = nested_relation(recipes[0], relation, folds)
+    asked = _asked(found.judgement, None)
+    if recipes[0].scoring is not None:
+        low, high = found.score.interval
+        asked = Measure(recipes[0].scoring, found.score.score, low, high, title=found.score.measure)
+    seconds = time.perf_counter() - started
+    return NestedJudgement(found.judgement, asked, found.chosen(), found.held_out, folds, seconds)
 
 
 def price(seconds: float, folds: int) -> str:

@@ -28,7 +28,11 @@ COLUMN_OPTIONS = tuple(f"column_{name}" for name in KERNEL_OPTIONS)
 """The kernel of the columns of a relation, where it is not that of the rows."""
 SETTINGS = ("edges", "rows", "columns", "both")
 """What can be new when a model of a relation predicts."""
-RELATION_OPTIONS = (*KERNEL_OPTIONS, *COLUMN_OPTIONS, "cv", "relation", "condition", "new")
+RELATION_OPTIONS = (
+    *(*KERNEL_OPTIONS, *COLUMN_OPTIONS),
+    *("repair", "cv", "relation", "condition", "new"),
+)
+REPAIRS = ("clip", "flip", "shift")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring", "relevant")
 PLAIN_ARGUMENTS = (
     *("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"),
@@ -84,7 +88,8 @@ class LearningMethod:
 
     def choose(self, recipe: Recipe, options: dict[str, Any], data: Any) -> Fit:
         """The parameter by cross-validation on Items or on a Relation."""
-        return imported(f"rankwise.workflow.search:{self.search}")(recipe, options, data)
+        path = self.search if ":" in self.search else f"rankwise.workflow.search:{self.search}"
+        return imported(path)(recipe, options, data)
 
     def build(self, value: float, options: dict[str, Any]) -> Any:
         """The unfitted estimator with this value of the parameter."""
@@ -172,7 +177,15 @@ LEARNERS: dict[str, LearningMethod] = {
         "relations between objects: edges or ratings, with features of the objects",
         {name: {"objective": name} for name in ("ranking", "regression")},
         ("alpha", *RELATION_OPTIONS, "max_iter"),
-        "over_relation",
+        "rankwise.workflow.relation_search:over_relation",
+        learns_relations=True,
+    ),
+    "two-step": LearningMethod(
+        "rankwise:TwoStepRanker",
+        "relations by two ridge regressions; an alpha for each side, exact hold-outs",
+        {"squared": {}},
+        ("alpha", "column_alpha", *RELATION_OPTIONS),
+        "rankwise.workflow.relation_search:over_two_steps",
         learns_relations=True,
     ),
 }
@@ -224,6 +237,8 @@ class Recipe:
     column_gamma: str | float | None = None
     column_degree: float | None = None
     column_coef0: float | None = None
+    column_alpha: float | None = None
+    repair: str | None = None  # of similarities that are not positive semi-definite
     seed: int = 0
 
     def __post_init__(self) -> None:

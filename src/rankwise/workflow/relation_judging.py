@@ -4,23 +4,24 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from rankwise.evaluation import relational_score
 from rankwise.exceptions import UndefinedMetric
-from rankwise.learners.conditional_ranker_cv import SETTINGS
-from rankwise.numerics.progress import track
-from rankwise.workflow.judging import judge
+from rankwise.workflow.judging import Judgement, judge
 from rankwise.workflow.ranking_data import Items, Relation, counted, sides_of
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.relation_pairs import IN_WORDS, KINDS, SEEN, newness
 from rankwise.workflow.relation_recipe import (
-    is_precomputed,
+    built,
     relation_arguments,
     without_lone_objects,
 )
+from rankwise.workflow.relation_search import setting_of, unfitted_search
 from rankwise.workflow.search_path import SearchPath
+from rankwise.workflow.suited_measures import suited
 from rankwise.workflow.trained_model import TrainedModel
 
 FOLDS = 5
@@ -32,7 +33,8 @@ class JudgedEdges:
 
     `on_training_data` says that the model has seen these edges, so that the scores flatter it;
     `held_out` says in words which folds the scores come from, if they come from models that were
-    trained without the edges. `kinds` holds one of KINDS for each item, or is None.
+    trained without the edges; `interval` is then that of the share of pairs, over nodes. `kinds`
+    holds one of KINDS for each item, or is None.
     """
 
     items: Items
@@ -41,6 +43,7 @@ class JudgedEdges:
     held_out: str = ""
     kinds: np.ndarray | None = None
     notes: tuple[str, ...] = ()
+    interval: Any = None
 
     def by_kind(self) -> list[tuple[str, int, float | None]]:
         """For each kind of edges their number, and the share of their pairs in the right order."""
@@ -114,49 +117,98 @@ def unfitted_relation(model: TrainedModel, relation: Relation) -> Any:
     recipe = replace(Recipe.from_record(record["recipe"]), **record["found"])
     options, _ = relation_arguments(recipe, relation)
     path = SearchPath.from_record(record["path"])
-    return recipe.method.build(recipe.value if path is None else path.chosen, options)
+    return built(recipe, recipe.value if path is None else path.chosen, options)
 
 
 def _held_out(model: TrainedModel, relation: Relation, new: str) -> JudgedEdges:
+    ranker = unfitted_relation(model, relation)
     recipe = Recipe.from_record(model.training["recipe"])
-    precomputed = is_precomputed(recipe)
-    split, _ = SETTINGS[new]
-    one_domain = relation.columns is None and (new != "edges" or recipe.relation != "general")
-    splitter = split(FOLDS, recipe.seed, one_domain=one_domain)
-    scores, fold = np.full(len(relation), np.nan), np.full(len(relation), -1)
-    folds = list(splitter.split(relation.edges))
-    for number, (train, test) in enumerate(track(folds, len(folds), "folds")):
-        part, _ = without_lone_objects(relation.take(train), precomputed)
-        ranker = unfitted_relation(model, part).fit(part.nodes, part.y, edges=part.edges)
-        sides = [
-            objects.X[:, _places(kept, objects)] if is_kernel else objects.X
-            for objects, kept, is_kernel in zip(relation.domains, part.domains, precomputed)
-        ]
-        scores[test] = ranker.predict_edges(*sides, relation.edges[test])
-        fold[test] = number
-    tested = np.flatnonzero(fold >= 0)
+    found = relational_score(
+        ranker,
+        relation.nodes,
+        relation.y,
+        relation.edges,
+        setting=new,
+        cv=FOLDS,
+        random_state=recipe.seed,
+    )
+    edges, y, s, fold = found.held_out
     condition = model.ranker.condition
-    items = relation.as_items(condition).take(tested)
-    items.qid = _within_folds(relation, condition, tested, fold)
+    tested = replace(relation, edges=edges, y=y, line_of=None)
+    items = tested.as_items(condition)
+    items.qid = _within_folds(tested, condition, fold)
     held_out = f"{FOLDS} folds of {'rows and columns' if new == 'both' else new} held out"
-    items.description = f"{counted(len(tested), 'edge')}, {held_out}"
-    return JudgedEdges(items, scores[tested], held_out=held_out)
+    items.description = f"{counted(len(edges), 'edge')}, {held_out}"
+    return JudgedEdges(items, s, held_out=held_out, interval=tuple(found.interval))
 
 
-def _places(kept: Items, objects: Items) -> np.ndarray:
-    place = {str(name): number for number, name in enumerate(objects.names)}
-    return np.array([place[str(name)] for name in kept.names])
+def nested_relation(recipe: Recipe, relation: Relation, folds: int) -> NestedScore:
+    """The whole recipe in outer folds: alpha is chosen again without each of them."""
+    options, _ = relation_arguments(recipe, relation)
+    is_search = recipe.searches
+    learner = (
+        unfitted_search(recipe, options, relation)
+        if is_search
+        else built(recipe, recipe.value, options)
+    )
+    setting = setting_of(recipe)
+    scoring = None
+    if recipe.scoring is not None:
+        scoring = suited(recipe.scoring, relation.y, recipe.relevant)
+    found = relational_score(
+        learner,
+        relation.nodes,
+        relation.y,
+        relation.edges,
+        setting=setting,
+        cv=folds,
+        scoring=scoring,
+        random_state=recipe.seed,
+    )
+    edges, y, s, fold = found.held_out
+    tested = replace(relation, edges=edges, y=y, line_of=None)
+    judgement = judge(y, s, _within_folds(tested, recipe.condition, fold))
+    return NestedScore(over_nodes(judgement, found.interval), found, s)
 
 
-def _within_folds(
-    relation: Relation, condition: str, tested: np.ndarray, fold: np.ndarray
-) -> np.ndarray:
+class NestedScore(NamedTuple):
+    """A judgement on outer folds, the score behind it, and the scores of the test edges."""
+
+    judgement: Judgement
+    score: Any
+    held_out: np.ndarray
+
+    def chosen(self) -> list[str]:
+        """What each outer fold chose, in words."""
+        alphas = [one for one in self.score.chosen if one is not None]
+        return [f"alpha {', '.join(f'{a:.5g}' for a in np.atleast_1d(one))}" for one in alphas]
+
+
+def over_nodes(judgement: Judgement, interval: tuple[float, float] | None) -> Judgement:
+    """The judgement with the interval over nodes for the share of pairs, and none for the others.
+
+    Edges that share a node are not independent, so intervals over conditions and folds are too
+    narrow.
+    """
+    if interval is None:
+        return judgement
+    low, high = interval
+    measures = [
+        replace(one, low=1 - high, high=1 - low, reason="over nodes")
+        if one.key == "ranking_error"
+        else replace(one, low=None, high=None)
+        for one in judgement.measures
+    ]
+    return replace(judgement, measures=measures)
+
+
+def _within_folds(relation: Relation, condition: str, fold: np.ndarray) -> np.ndarray:
     """The query of each edge: its condition, and its fold if a condition lies in several."""
-    given = relation.edges[tested, sides_of(condition)[0]]
+    given = relation.edges[:, sides_of(condition)[0]]
     names = relation.domains[sides_of(condition)[0]].names
-    several = len(np.unique(np.column_stack([given, fold[tested]]), axis=0)) > len(np.unique(given))
+    several = len(np.unique(np.column_stack([given, fold]), axis=0)) > len(np.unique(given))
     labels = [
         f"{names[node]}, fold {part + 1}" if several else str(names[node])
-        for node, part in zip(given, fold[tested])
+        for node, part in zip(given, fold)
     ]
     return np.array(labels, dtype=object)

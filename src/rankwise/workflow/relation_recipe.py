@@ -11,8 +11,6 @@ from rankwise.spaces.kernels import Kernel
 from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe, SideKernel, median_gamma
 
-PER_SIDE = False  # until ConditionalRanker takes pairs
-
 
 def is_precomputed(recipe: Recipe) -> tuple[bool, bool]:
     """Whether the objects of each side are given by their similarities."""
@@ -29,9 +27,16 @@ def relation_arguments(recipe: Recipe, relation: Relation) -> tuple[dict[str, An
     if relation.columns is None and sides[0] != sides[1]:
         raise ValueError("rows and columns are the same nodes: give one kernel, not rows:columns.")
     own: list[SideKernel] = []
+    known = recipe.method.estimator().get_params()
+    takes_pairs = bool({"pairwise", "fill"} & set(known))
+    if recipe.repair is not None and "repair" not in known:
+        raise ValueError(
+            f"{recipe.learner} cannot repair similarities: give it semi-definite ones, for example "
+            "by rankwise.kernels.repair_kernel."
+        )
     for name, kernel, objects in zip(("gamma", "column_gamma"), sides, relation.domains):
         gamma = None if kernel.gamma == "auto" else kernel.gamma
-        if not PER_SIDE and own and kernel.guesses_gamma:
+        if kernel.guesses_gamma and own and not takes_pairs:
             gamma = own[0].gamma
         elif kernel.guesses_gamma:
             gamma = median_gamma(objects.X, kernel.name, recipe.seed)
@@ -41,10 +46,20 @@ def relation_arguments(recipe: Recipe, relation: Relation) -> tuple[dict[str, An
     arguments = dict(recipe.method.losses[recipe.chosen_loss])
     for name, *values in zip(("kernel", "gamma", "degree", "coef0"), *own):
         arguments[name] = values[0] if values[0] == values[1] else tuple(values)
-    for name in ("tol", "max_iter", "relation", "condition"):
+    if "column_alpha" in recipe.method.options:
+        arguments["fill"] = "model"  # what was not observed is never invented
+    for name in ("tol", "max_iter", "relation", "condition", "repair"):
         if name in recipe.method.options and getattr(recipe, name) is not None:
             arguments[name] = getattr(recipe, name)
     return arguments, found
+
+
+def built(recipe: Recipe, value: Any, options: dict[str, Any]) -> Any:
+    """The unfitted learner with this alpha, and that of the columns if the recipe has one."""
+    ranker = recipe.method.build(value, options)
+    if recipe.column_alpha is not None:
+        ranker.set_params(alpha=(float(value), recipe.column_alpha))
+    return ranker
 
 
 def without_lone_objects(

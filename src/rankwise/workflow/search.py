@@ -16,7 +16,6 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.evaluation import regularisation_curve
 from rankwise.evaluation.judged_folds import checked_scores, refitting_folds
 from rankwise.exceptions import UndefinedMetric
-from rankwise.learners.conditional_ranker_cv import ConditionalRankerCV
 from rankwise.learners.mprank_cv import MPRankCV
 from rankwise.metrics.scorers import Scorer, read_scoring
 from rankwise.model_selection.choosing import DefaultGrid, search_grid
@@ -25,7 +24,7 @@ from rankwise.model_selection.scoring import highest_score, unit_values
 from rankwise.numerics.import_paths import imported
 from rankwise.numerics.progress import track
 from rankwise.supervision.censored import Censored
-from rankwise.workflow.ranking_data import Items, Relation
+from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.recipe import REFITTED_FOLDS, Recipe
 from rankwise.workflow.search_path import (
     COMPARABLE,
@@ -68,7 +67,7 @@ def by_own_search(recipe: Recipe, options: dict, items: Items) -> Fit:
     scores = (results["alpha"], results["score"], results["score_se"])
     by = getattr(model, "cv_", None) if isinstance(cv, str) else None
     by = by or _held_out_in_words(cv, items)
-    judged = COMPARABLE if isinstance(items.y, Censored) else _judged(recipe)
+    judged = COMPARABLE if isinstance(items.y, Censored) else judged_in_words(recipe)
     about = (judged, recipe.scoring, model.n_units_)
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, by, *about))
 
@@ -87,7 +86,10 @@ def by_pairwise_loo(recipe: Recipe, options: dict, items: Items) -> Fit:
     model = search.fit(items.X, **items.supervision, **labels)
     results, alphas = model.cv_results_, 1 / model.cv_results_["C"]
     if recipe.scoring is not None:
-        scores, about = (results["score"], results["score_se"]), (_judged(recipe), recipe.scoring)
+        scores, about = (
+            (results["score"], results["score_se"]),
+            (judged_in_words(recipe), recipe.scoring),
+        )
         path = SearchPath("alpha", alphas, *scores, 1 / model.C_, model.cv_, *about, model.n_units_)
         return Fit(model, path)
     costs = results["cost"]
@@ -130,7 +132,7 @@ def by_refitting(recipe: Recipe, options: dict, items: Items) -> Fit:
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision)
     by = _held_out_in_words(cv, items)
     scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
-    about = (_judged(recipe), recipe.scoring, units[0])
+    about = (judged_in_words(recipe), recipe.scoring, units[0])
     return Fit(model, SearchPath("alpha", *scores, chosen, by, *about))
 
 
@@ -169,7 +171,7 @@ def boosting_rounds(recipe: Recipe, options: dict, items: Items) -> Fit:
     rounds = int(np.argmax(score > score.max() - 1e-12)) + 1
     model = build(rounds, options).fit(items.X, y, qid=items.qid)
     grid, by = np.arange(1.0, MOST_ROUNDS + 1), _held_out_in_words(cv, items)
-    about = (_judged(recipe), recipe.scoring, len(values))
+    about = (judged_in_words(recipe), recipe.scoring, len(values))
     return Fit(model, SearchPath("rounds", grid, score, error, float(rounds), by, *about))
 
 
@@ -218,7 +220,7 @@ def _selection_by_measure(
     grid = search_grid(score, given, SELECTION_ALPHAS, ceiling=highest_score(scoring))
     chosen = float(grid.alphas[grid.best[0]])
     model = recipe.method.build(chosen, options).fit(items.X, **items.supervision, **labels)
-    judged = COMPARABLE if isinstance(items.y, Censored) else _judged(recipe)
+    judged = COMPARABLE if isinstance(items.y, Censored) else judged_in_words(recipe)
     scores = (grid.alphas, grid.scores[:, 0], grid.errors[:, 0])
     by, about = _held_out_in_words(cv, items), (judged, recipe.scoring, units[0])
     return Fit(model, SearchPath("alpha", *scores, chosen, by, *about))
@@ -240,26 +242,6 @@ def over_preferences(recipe: Recipe, options: dict, items: Items) -> Fit:
     return Fit(model, SearchPath("alpha", *scores, model.alpha_, *about))
 
 
-def over_relation(recipe: Recipe, options: dict, relation: Relation) -> Fit:
-    """Alpha by holding out what will be new in prediction: rows, columns, both, or edges."""
-    setting = recipe.new or f"{recipe.condition}s"
-    alphas = None if recipe.alpha == "auto" else recipe.candidates(())
-    folds: dict[str, Any] = {"setting": setting, "cv": recipe.cv, "random_state": recipe.seed}
-    y = np.asarray(relation.y, dtype=float)
-    folds["scoring"] = None
-    if recipe.scoring is not None:
-        folds["scoring"] = suited(recipe.scoring, y, recipe.relevant)
-    search = ConditionalRankerCV(recipe.method.estimator(**options), alphas=alphas, **folds)
-    search.fit(relation.nodes, relation.y, edges=relation.edges)
-    results = search.cv_results_
-    order = np.argsort(results["alpha"])
-    alphas, score, error = (results[name][order] for name in ("alpha", "score", "score_se"))
-    by = f"folds of {'rows and columns' if setting == 'both' else setting} held out"
-    about = (_judged(recipe), recipe.scoring, search.n_units_)
-    path = SearchPath("alpha", alphas, score, error, search.alpha_, by, *about)
-    return Fit(search.best_estimator_, path)
-
-
 def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
     """The measure of the recipe in the form that the scores ask for."""
     if recipe.scoring is None:
@@ -275,7 +257,7 @@ def _scoring(recipe: Recipe, items: Items) -> Scorer | None:
     return suited(recipe.scoring, np.asarray(items.y, dtype=float), recipe.relevant)
 
 
-def _judged(recipe: Recipe) -> str:
+def judged_in_words(recipe: Recipe) -> str:
     """What the scores of a path measure, in words."""
     if recipe.scoring is None:
         return CONCORDANCE

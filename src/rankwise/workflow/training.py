@@ -13,7 +13,7 @@ from typing import Any
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise.exceptions import DependenceWarning, GridWarning
+from rankwise.exceptions import DependenceWarning, GridWarning, InvalidKernel
 from rankwise.learners.item_scaler import FILLED, ItemScaler
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.relation import RelationTask
@@ -22,7 +22,7 @@ from rankwise.workflow.ranking_data import Items, Relation
 from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import label_of
 from rankwise.workflow.relation_pairs import pairs_record, refuse_unmirrored
-from rankwise.workflow.relation_recipe import relation_arguments
+from rankwise.workflow.relation_recipe import built, relation_arguments
 from rankwise.workflow.search import Fit
 from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel, new_record, support_record
@@ -137,10 +137,14 @@ def _fit_relation(recipe: Recipe, relation: Relation) -> Fit:
     objective = recipe.method.losses[recipe.chosen_loss].get("objective", "regression")
     refuse_unmirrored(relation, replace(task, objective=objective))
     options, found = relation_arguments(recipe, relation)
-    if recipe.searches:
-        return replace(recipe.method.choose(recipe, options, relation), found=found)
-    model = recipe.method.build(recipe.value, options)
-    return Fit(model.fit(relation.nodes, relation.y, edges=relation.edges), None, found)
+    try:
+        if recipe.searches:
+            fit = recipe.method.choose(recipe, options, relation)
+            return replace(fit, found=found | fit.found)
+        model = built(recipe, recipe.value, options)
+        return Fit(model.fit(relation.nodes, relation.y, edges=relation.edges), None, found)
+    except InvalidKernel as error:
+        raise InvalidKernel(f"{error} In the command: --repair clip.") from None
 
 
 @contextmanager
