@@ -177,6 +177,20 @@ def models() -> dict:
             _fit(rw.TwoStepRankerCV(([0.1, 1, 10], [0.5, 2.0])), X, RELATION),
             plain,
         ),
+        "kernel filter": (_fit(rw.KernelFilter(kernel="rbf"), X, RELATION), plain),
+        "kernel filter two": (
+            _fit(
+                rw.KernelFilter((1, 0, 1, 0), kernel=("rbf", "linear"), condition="column"),
+                (X, X[:20, :3]),
+                RELATION[:, :20],
+            ),
+            (X_NEW, X_NEW[:, :3]),
+        ),
+        "kernel filter similarity": (
+            _fit(rw.KernelFilter(method="similarity"), X, RELATION),
+            plain,
+        ),
+        "nearest nodes": (_fit(rw.NearestNodes(3), X, edge_values, edges=EDGES), plain),
         "kernel map": (rw.KernelMap(basis=5).fit(X), plain),
         **{
             f"pipeline {type(scaler).__name__}": (

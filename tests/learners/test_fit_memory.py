@@ -55,6 +55,9 @@ LEARNERS = {
     "TwoStepRanker": rw.TwoStepRanker(),
     "TwoStepRanker, rbf": rw.TwoStepRanker(**RBF),
     "TwoStepRanker, gram": rw.TwoStepRanker(kernel="precomputed"),
+    "Relation, KernelFilter": rw.KernelFilter(),
+    "Relation, NearestNodes": rw.NearestNodes(2),
+    "Relation, NearestNodes, gram": rw.NearestNodes(2, kernel="precomputed"),
     "KernelMap": rw.KernelMap(),
     "KernelMap, basis": rw.KernelMap(basis=6, random_state=0),
     "ItemScaler": ItemScaler("standard"),
@@ -85,7 +88,7 @@ def data_of(name, thin=False):
         items = GRAM.copy()
     else:
         items = sparse.csr_array(np.where(X > 0, X, 0)) if thin else X.copy()
-    if "Conditional" in name or "TwoStep" in name:
+    if any(word in name for word in ("Conditional", "TwoStep", "Relation")):
         return [items, RELATION.copy()], {}
     options = {} if "Map" in name or "Scaler" in name else {"qid": QID.copy()}
     takes = "sample_weight" in type(LEARNERS[name]).fit.__code__.co_varnames

@@ -30,6 +30,11 @@ from rankwise.evaluation.relational_estimates import (
     relational_score,
     relational_settings,
 )
+from rankwise.evaluation.relational_tests import (
+    relational_compare,
+    relational_learning_curve,
+    relational_permutation_test,
+)
 from rankwise.evaluation.reliability import Reliability, reliability_curve
 from rankwise.evaluation.run_comparison import RunComparison, RunDifference, compare_runs
 from rankwise.evaluation.survival_intervals import dynamic_auc_intervals, uno_interval
@@ -64,6 +69,9 @@ __all__ = [
     "nested_score",
     "permutation_test",
     "regularisation_curve",
+    "relational_compare",
+    "relational_learning_curve",
+    "relational_permutation_test",
     "relational_score",
     "relational_settings",
     "reliability_curve",

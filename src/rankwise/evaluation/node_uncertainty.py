@@ -1,8 +1,9 @@
 """The score of held-out edges, and how much it depends on each node.
 
 Edges that share a node are not independent, so nodes are the units: each node is left out of the
-judged edges once, as a row, as a column, or in one domain as both (the jackknife over nodes). The
-influence values of a node are scaled so that their squares add up to the squared standard error.
+judged edges once, as a row, as a column, or in one domain as both (the jackknife over nodes). What
+is an edge's own is then counted twice, at its row and at its column, and is subtracted once, as in
+standard errors with two-way clusters (Cameron, Gelbach, Miller 2011).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ simulations (benchmarks/papers/relational_coverage.py; docs/evaluation.md shows 
 
 
 class NodeEstimate(NamedTuple):
-    """A score, and the influence values of the conditions and of the objects.
+    """A score, and the influence values of the conditions, of the objects and of the edges.
 
     In one domain `conditions` holds the sum of both roles, and `objects` is empty. `judged` counts
     the conditions (or nodes) and objects that the score rests on.
@@ -40,18 +41,22 @@ class NodeEstimate(NamedTuple):
     score: float
     conditions: np.ndarray
     objects: np.ndarray
+    edges: np.ndarray
     judged: tuple[int, int]
 
     @property
     def variance(self) -> float:
-        return float(self.conditions @ self.conditions + self.objects @ self.objects)
+        """Of both sides less that of the edges; at least the larger half of a side's."""
+        sides = float(self.conditions @ self.conditions), float(self.objects @ self.objects)
+        return max(sum(sides) - float(self.edges @ self.edges), max(sides) / 2)
 
     @property
     def freedom(self) -> float:
         """Satterthwaite's degrees of freedom of the variance."""
         parts = [(float(v @ v), n - 1) for v, n in zip(self[1:3], self.judged) if n > 1]
         below = sum(part**2 / n for part, n in parts)
-        return max(self.variance**2 / below, 1.0) if below > 0 else max(min(self.judged) - 1, 1)
+        whole = sum(part for part, _ in parts)
+        return max(whole**2 / below, 1.0) if below > 0 else max(min(self.judged) - 1, 1)
 
     def interval(self, level: float, limits: tuple[float, float]) -> Interval:
         """Student's interval with the training factor; Wilson's near the ends of a share."""
@@ -65,6 +70,7 @@ class NodeEstimate(NamedTuple):
             self.score - other.score,
             self.conditions - other.conditions,
             self.objects - other.objects,
+            self.edges - other.edges,
             self.judged,
         )
 
@@ -106,7 +112,7 @@ class JudgedEdges:
         both[: self._n[0]] += estimate.conditions
         both[: self._n[1]] += estimate.objects
         used = len(np.unique(self.held_out.edges))
-        return NodeEstimate(estimate.score, both, np.zeros(0), (used, used))
+        return NodeEstimate(estimate.score, both, np.zeros(0), estimate.edges, (used, used))
 
     def _concordance(self, average: str) -> NodeEstimate:
         h, (n, m) = self.held_out, self._n
@@ -119,11 +125,11 @@ class JudgedEdges:
         n_objects = len(np.unique(self._object[counted > 0]))
         if average == "pairs":
             share, total = hits.sum() / pairs.sum(), pairs.sum()
-            own = np.bincount(self._object, right - share * counted, minlength=m) / total
-            conditions = _scaled((hits - share * pairs) / total, int(judged.sum()))
-            return NodeEstimate(
-                float(share), conditions, _scaled(own, n_objects), (int(judged.sum()), n_objects)
-            )
+            edges = (right - share * counted) / total
+            objects = _scaled(np.bincount(self._object, edges, minlength=m), n_objects)
+            count = int(judged.sum())
+            conditions = _scaled((hits - share * pairs) / total, count)
+            return NodeEstimate(float(share), conditions, objects, edges, (count, n_objects))
         value = np.divide(hits, pairs, out=np.zeros(n), where=judged)
         mean, count = float(value[judged].mean()), int(judged.sum())
         conditions = _scaled(np.where(judged, value - mean, 0.0) / count, count)
@@ -132,11 +138,12 @@ class JudgedEdges:
         without = np.divide(
             hits[self._condition] - right, left, out=value[self._condition].copy(), where=left > 0
         )
-        change = np.where(judged[self._condition], value[self._condition] - without, 0.0)
-        changes = np.bincount(self._object, change / count, minlength=m)
+        edges = np.where(judged[self._condition], value[self._condition] - without, 0.0) / count
+        changes = np.bincount(self._object, edges, minlength=m)
         used = np.bincount(self._object, counted, minlength=m) > 0
         objects = np.where(used, changes - changes[used].mean(), 0.0)
-        return NodeEstimate(mean, conditions, _jackknifed(objects, n_objects), (count, n_objects))
+        objects = _jackknifed(objects, n_objects)
+        return NodeEstimate(mean, conditions, objects, edges, (count, n_objects))
 
     def _mean_of(self, measure: Scorer | OwnMeasure) -> NodeEstimate:
         _, m = self._n
@@ -155,7 +162,7 @@ class JudgedEdges:
         objects = np.zeros(m)
         centred = np.array(changes) - np.mean(changes)
         objects[[group[0] for group in groups]] = _jackknifed(centred, len(groups))
-        return NodeEstimate(mean, conditions, objects, (count, len(groups)))
+        return NodeEstimate(mean, conditions, objects, np.zeros(0), (count, len(groups)))
 
     def _by_condition(self, measure: Scorer | OwnMeasure, kept: np.ndarray) -> np.ndarray:
         """(n,) the mean over folds of the measure of each condition, nan if there is none."""

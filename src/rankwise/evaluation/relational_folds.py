@@ -40,6 +40,11 @@ class RelationData:
         if not one_domain and len(X) != 2:
             raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
         A, B = (X, X) if one_domain else X
+        if any(isinstance(side, list) and side and np.ndim(side[0]) > 1 for side in (A, B)):
+            raise ValueError(
+                "X holds several matrices for one side: give one matrix for each side, for example "
+                "the weighted sum of the kernels with kernel='precomputed'."
+            )
         labels, _ = check_labels(Y, edges, (_n_nodes(A, "X"), _n_nodes(B, "X")))
         if len(labels) > 1:
             raise ValueError(
@@ -88,7 +93,8 @@ def argument_of(est: BaseEstimator, name: str, default: Any) -> Any:
 
 def precomputed_sides(est: BaseEstimator) -> _Precomputed:
     kernels = pair_of(argument_of(est, "kernel", "linear"), "kernel")
-    return _Precomputed(*(Kernel(kernel).is_precomputed for kernel in kernels))
+    rows, columns = (isinstance(one, str) and Kernel(one).is_precomputed for one in kernels)
+    return _Precomputed(rows, columns)
 
 
 def check_relational(est: BaseEstimator) -> None:
@@ -140,7 +146,8 @@ def relational_splits(
     task = RelationTask(relation=argument_of(est, "relation", "general"))
     one_domain = task.sign != 0 if setting == "edges" else data.one_domain
     seed = 0 if random_state is None else random_state
-    splitter = SETTINGS[setting][0](int(cv), seed, one_domain=one_domain)
+    split: Any = SETTINGS[setting][0]
+    splitter = split(int(cv), seed, one_domain=one_domain)
     return list(splitter.split(data.edges))
 
 

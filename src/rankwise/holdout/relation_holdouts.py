@@ -10,6 +10,7 @@ from functools import cached_property
 
 import numpy as np
 
+from rankwise.holdout.mirrored_nodes import MirroredNodes, Spectral
 from rankwise.solvers.complete_graph import CompleteGraph, MirroredRanking, MirroredRegression
 from rankwise.solvers.relation_problem import RelationProblem
 
@@ -19,11 +20,13 @@ class RelationHoldouts:
 
     relation="general": leaving a row out drops the edges of that row; leaving both out drops the
     edges of the row and those of the column. Rows, columns and edges have closed forms, O(p³) for
-    all of them; both at once takes one decomposition for each node of the smaller side, O(p⁴).
+    all of them. Both at once takes one decomposition for each node of the smaller side, which has
+    q nodes, and products with the one decomposition of the larger side: O(q⁴ + p² q²).
 
     In a symmetric or reciprocal relation an edge and its reverse are one, so nodes are left out
-    with all their edges, by refitting: p times for rows or columns, p(p − 1)/2 times for both,
-    O(p³) each.
+    with all their edges: rows or columns by conjugate gradients for all nodes together, O(p³) per
+    step; both by one decomposition for each node and such steps, O(p⁴). The ranking loss with a
+    tiny alpha is refitted instead, p or p(p − 1)/2 times O(p³).
     """
 
     def __init__(self, problem: RelationProblem):
@@ -84,7 +87,8 @@ class GeneralHoldouts:
             for u in range(len(rows)):
                 kept = np.delete(np.arange(len(rows)), u)
                 relations = [Y[kept] for Y in graph.relations]
-                part = CompleteGraph(rows.take(kept), columns, relations, graph.ranking)
+                spectra = (rows.take(kept).spectrum(), self._columns)
+                part = CompleteGraph(rows.take(kept), columns, relations, graph.ranking, spectra)
                 row = rows.represent_to(kept, u) @ part.rows.to_rows
                 weights = GeneralHoldouts(part).weights_without_column(alpha)
                 scores[u] = _stacked(row @ W for W in weights)
@@ -92,7 +96,8 @@ class GeneralHoldouts:
             for v in range(len(columns)):
                 kept = np.delete(np.arange(len(columns)), v)
                 relations = [Y[:, kept] for Y in graph.relations]
-                part = CompleteGraph(rows, columns.take(kept), relations, graph.ranking)
+                spectra = (self._rows, columns.take(kept).spectrum(centred=graph.ranking))
+                part = CompleteGraph(rows, columns.take(kept), relations, graph.ranking, spectra)
                 column = columns.represent_to(kept, v) @ part.columns.to_rows
                 weights = GeneralHoldouts(part).weights_without_row(alpha)
                 scores[:, v] = _stacked(W @ column for W in weights)
@@ -184,7 +189,23 @@ class MirroredHoldouts:
         self._graph, self._nodes = graph, graph.nodes[0]
 
     def without_condition(self, alpha: float) -> np.ndarray:
-        """Each row by the model without its node."""
+        """Each row by the model without its node, O(p³) per step of conjugate gradients."""
+        p = len(self._nodes)
+        basis, every = Spectral.of(self._nodes), np.arange(p)
+        scores = []
+        for Y in self._graph.relations:
+            graph = MirroredNodes(basis, Y, self._graph.sign, self._ranking)
+            found = graph.without(alpha, every)
+            if found is None:
+                return self._rows_by_refits(alpha)
+            scores.append(graph.rows(alpha, found))
+        return _stacked(scores)
+
+    @property
+    def _ranking(self) -> bool:
+        return isinstance(self._graph, MirroredRanking)
+
+    def _rows_by_refits(self, alpha: float) -> np.ndarray:
         p = len(self._nodes)
         scores = np.empty((p, p, len(self._graph.relations)))
         for u in range(p):
@@ -198,16 +219,39 @@ class MirroredHoldouts:
         return self._graph.sign * np.swapaxes(self.without_condition(alpha), 0, 1)
 
     def without_both(self, alpha: float) -> np.ndarray:
-        """Each edge by the model without its two nodes."""
-        p = len(self._nodes)
+        """Each edge by the model without its two nodes.
+
+        For each node u one decomposition of the graph without u, and conjugate gradients for all
+        further nodes v > u at once: O(p⁴), where refits of all pairs cost O(p⁵).
+        """
+        p, sign, gram = len(self._nodes), self._graph.sign, self._nodes.gram()
         scores = np.empty((p, p, len(self._graph.relations)))
+        single = self.without_condition(alpha)
         for u in range(p):
-            for v in range(u, p):
-                kept, coefficients = self._refitted([u, v], alpha)
-                left, right = (self._nodes.represent_to(kept, i) for i in (u, v))
-                scores[u, v] = right @ np.tensordot(left, coefficients, 1)
-                scores[v, u] = self._graph.sign * scores[u, v]
+            scores[u, u] = single[u, u]
+            kept = np.delete(np.arange(p), u)
+            later = np.arange(u, p - 1)
+            if not len(later):
+                continue
+            basis = Spectral.of(self._nodes.take(kept))
+            for j, Y in enumerate(self._graph.relations):
+                graph = MirroredNodes(basis, Y[np.ix_(kept, kept)], sign, self._ranking)
+                found = graph.without(alpha, later)
+                if found is None:
+                    scores[u, u + 1 :, j] = self._edges_by_refits(u, j, alpha)
+                else:
+                    scores[u, u + 1 :, j] = graph.at_new_node(alpha, found, gram[u, kept])
+            scores[u + 1 :, u] = sign * scores[u, u + 1 :]
         return scores
+
+    def _edges_by_refits(self, u: int, relation: int, alpha: float) -> np.ndarray:
+        """The scores of (u, v) without both nodes, for all v > u."""
+        scores = []
+        for v in range(u + 1, len(self._nodes)):
+            kept, coefficients = self._refitted([u, v], alpha)
+            left, right = (self._nodes.represent_to(kept, i) for i in (u, v))
+            scores.append(right @ (left @ coefficients[:, :, relation]))
+        return np.array(scores)
 
     def without_edge(self, alpha: float) -> np.ndarray:
         raise ValueError(

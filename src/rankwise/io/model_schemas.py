@@ -265,6 +265,8 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
     Estimator("rankwise:TwoStepRanker", _NODES, caches=("_problem",), fitted=_TWO_STEP),
     Estimator("rankwise:TwoStepRankerCV", fitted=_CHOSEN_RELATION),
+    Estimator("rankwise:KernelFilter", (*_NODES, "_known", "_observed"), fitted=("n_observed_",)),
+    Estimator("rankwise:NearestNodes", (*_NODES, "_known", "_observed"), fitted=("n_observed_",)),
     Estimator(
         "rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map", fitted=("basis_index_",)
     ),

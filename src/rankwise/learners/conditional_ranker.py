@@ -219,8 +219,10 @@ class ConditionalRanker(KernelArguments, RelationModel):
     def leave_both_out(self) -> np.ndarray:
         """(p_a, p_b[, k]) scores of each edge (u, v) by the model without row u and column v.
 
-        This is setting 4. In one domain with a general relation u and v still meet the other nodes
-        in their other role; rankwise.selection.RowColumnSplit(one_domain=True) prevents that.
+        This is setting 4. O(q⁴ + p² q²) for p and q ≤ p nodes of the two sides, and O(p⁴) for
+        symmetric and reciprocal relations (RelationHoldouts says more). In one domain with a
+        general relation u and v still meet the other nodes in their other role;
+        rankwise.selection.RowColumnSplit(one_domain=True) prevents that.
         """
         return self._predictions_without("both")
 

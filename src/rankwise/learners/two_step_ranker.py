@@ -146,12 +146,18 @@ class TwoStepRanker(SideKernelArguments, RelationModel):
         return self._squeezed(holdouts.without(kind, check_two_alphas(self.alpha)))
 
     def __sklearn_tags__(self):
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        kernels = pair_of(self.kernel, "kernel")
-        tags.input_tags.pairwise = any(Kernel(kernel).is_precomputed for kernel in kernels)
-        tags.target_tags.required = True
-        return tags
+        return kernel_tags(super().__sklearn_tags__(), self.kernel)
+
+
+def kernel_tags(tags, kernel):
+    """The tags of a learner of relations whose kernel is one value or a pair."""
+    tags.input_tags.sparse = True
+    kernels = pair_of(kernel, "kernel")
+    tags.input_tags.pairwise = any(
+        isinstance(one, str) and Kernel(one).is_precomputed for one in kernels
+    )
+    tags.target_tags.required = True
+    return tags
 
 
 def check_two_alphas(alpha: Any) -> Alphas:

@@ -74,6 +74,8 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
     cv_results_
         {"alpha" (n, 2), "score", "score_se"}; the standard error is taken over conditions, or over
         folds.
+    n_units_
+        How many conditions, or folds, the scores are averaged over.
     best_estimator_
         The TwoStepRanker fitted to everything with `alpha_`.
 
@@ -125,7 +127,7 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
         self.alphas_, pairs, scores, errors, best = grid
         self.cv_results_ = {"alpha": pairs, "score": scores, "score_se": errors}
         self.alpha_ = (float(pairs[best, 0]), float(pairs[best, 1]))
-        self.best_score_ = float(scores[best])
+        self.best_score_, self.n_units_ = float(scores[best]), judge.n_units
         names = TwoStepRanker().get_params()
         options = {k: v for k, v in self.get_params(deep=False).items() if k in names}
         self.best_estimator_ = TwoStepRanker(self.alpha_, **options).fit(X, Y, edges=edges)
@@ -184,6 +186,7 @@ class _Judge:
 
     def __init__(self, problem: TwoStep, measures: list[Measure], task: RelationTask):
         self._problem, self._measures, self._task = problem, measures, task
+        self.n_units = 0
 
     def of_holdouts(self, kind: str, one_domain: bool) -> ScorePairs:
         """Every condition is a unit."""
@@ -204,6 +207,7 @@ class _Judge:
                 for alphas, held_out in holdouts.over_grid(kind, rows.tolist(), columns.tolist()):
                     found[alphas] = judged(held_out)
                     advance()
+            self.n_units = _judged_units(found)
             return _tabulated(found, rows, columns)
 
         return score
@@ -232,9 +236,15 @@ class _Judge:
                 for fold, pair in product(folds, pairs):
                     found[pair].append(value(fold, pair))
                     advance()
-            return _tabulated({k: np.array(v) for k, v in found.items()}, rows, columns)
+            values = {pair: np.array(one) for pair, one in found.items()}
+            self.n_units = _judged_units(values)
+            return _tabulated(values, rows, columns)
 
         return score
+
+
+def _judged_units(found: dict[Alphas, np.ndarray]) -> int:
+    return int(np.isfinite(next(iter(found.values()))).sum())
 
 
 def _tabulated(

@@ -17,7 +17,7 @@ import scipy.linalg
 from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.solver import Solution, Solver
-from rankwise.spaces.nodes import Nodes
+from rankwise.spaces.nodes import Nodes, Spectrum
 from rankwise.supervision.relation import Grid, RelationTask
 
 COPIES = 10
@@ -74,14 +74,25 @@ class CompleteGraph:
     """min ‖(Y − F) C‖² (ranking) or ‖Y − F‖² (regression) + alpha‖W‖² for k relations Y at once.
 
     O(p³) for the decompositions and four products, then two products per alpha and relation.
+    `spectra` are those of rows and columns, if they are known.
     """
 
-    def __init__(self, rows: Nodes, columns: Nodes, relations: list[np.ndarray], ranking: bool):
+    def __init__(
+        self,
+        rows: Nodes,
+        columns: Nodes,
+        relations: list[np.ndarray],
+        ranking: bool,
+        spectra: tuple[Spectrum, Spectrum] | None = None,
+    ):
         same = columns is rows
         self.nodes = rows, columns
         self.ranking = ranking
-        self.rows = rows.spectrum()
-        self.columns = self.rows if same and not ranking else columns.spectrum(centred=ranking)
+        if spectra is None:
+            first = rows.spectrum()
+            second = first if same and not ranking else columns.spectrum(centred=ranking)
+            spectra = first, second
+        self.rows, self.columns = spectra
         self.relations = relations
         self.targets = [self.rows.Q.T @ Y @ self.columns.Q for Y in relations]
 

@@ -181,6 +181,25 @@ class Nodes:
             total += self.recognise(U) @ (self.own @ W)
         return total
 
+    def kernel_between(self, U: Matrix, V: Matrix) -> np.ndarray:
+        """(len(U), len(V)) kernel values of new nodes with each other.
+
+        Rows of a precomputed kernel are the values of a node to the training nodes, so V must then
+        be these nodes, in their order.
+        """
+        if self.through_features:
+            return dense(U) @ dense(V).T
+        if self.X is not None:
+            parts = (p.weight * p.kernel.matrix(p.of(U), p.of(V)) for p in self.parts)
+            return np.asarray(sum(parts))
+        U, V = dense(U), dense(V)
+        if V.shape != self.rows.shape or not np.allclose(V, self.rows):
+            raise ValueError(
+                "a precomputed kernel says nothing about two new nodes: V must be the kernel "
+                "matrix of the training nodes."
+            )
+        return U
+
     def represent_to(self, kept: np.ndarray, index: int | slice | np.ndarray) -> np.ndarray:
         """Rows of the training nodes `index`, as the model of the `kept` nodes needs them."""
         return self.rows[index] if self.through_features else self.rows[index][..., kept]
