@@ -25,9 +25,7 @@ SIZE = (12, 10)
 LEVELS = (0.05, 0.2)
 
 
-def drawn(
-    nodes: str, rng: np.random.Generator
-) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
+def drawn(nodes: str, rng: np.random.Generator) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
     """Features (A, B) and labels Y; the features of `nodes` are independent of all the rest."""
     A, B = (rng.normal(size=(p, 2)) for p in SIZE)
     Y = rng.normal(size=(SIZE[0], 1)) + rng.normal(size=SIZE[1]) + rng.normal(size=SIZE)

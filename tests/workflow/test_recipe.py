@@ -18,7 +18,7 @@ def test_a_baseline_has_nothing_to_choose(name, parameter):
 
 
 def test_options_of_other_learners_are_refused():
-    with pytest.raises(ValueError, match=r"nearest has no --alpha \(its complexity is --neighbours"):
+    with pytest.raises(ValueError, match=r"no --alpha \(its complexity is --neighbours"):
         Recipe(learner="nearest").refuse_unused({"alpha"})
     with pytest.raises(ValueError, match="two-step has no --pairwise; conditional has it"):
         Recipe(learner="two-step").refuse_unused({"pairwise"})

@@ -94,7 +94,8 @@ class KernelFilter(RelationBaseline):
         None refuses indefinite similarities; "clip", "flip" and "shift" make them semi-definite, as
         in ConditionalRanker; not for method="similarity".
     relation
-        "symmetric" and "reciprocal" labels count in both directions.
+        "symmetric" and "reciprocal" labels count in both directions. Scores are mirrored too if
+        rows and columns have the same weight.
     condition
         "row" ranks columns for each row, "column" ranks rows for each column.
 
