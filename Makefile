@@ -32,7 +32,8 @@ OLDEST := .venv-oldest/bin
 		-e ".[frames,plot,dask,serve,onnx]" pytest pytest-xdist hypothesis
 	touch $@
 test-oldest: .venv-oldest/.ready
-	$(OLDEST)/python -m pytest -n 2 -m "not slow" $(addprefix tests/,$(FAST) learners io dask)
+	NUMBA_CACHE_DIR=.venv-oldest/compiled $(OLDEST)/python -m pytest -n 2 -m "not slow" \
+		$(addprefix tests/,$(FAST) learners io dask)
 
 # All tests, and which lines they run; fails below the floor in pyproject.toml.
 coverage: .venv/.ready

@@ -5,11 +5,12 @@ method is trained on the other edges. Its parameters are chosen on three inner f
 setting (two-step: by its exact hold-outs of that setting), by the concordance that is then
 reported: of the columns of a row (given the row), or of the rows of a column (given the column).
 Nothing is chosen on test edges. Concordance is the mean over the conditions that have two test
-edges of different value, then over the five folds of each of REPEATS draws.
+edges of different value, then over folds.
 
     .venv/bin/python -m benchmarks.papers.conditional_four_settings [RESULTS.json [SET ...]]
 
-With a file of results, what it holds is not computed again, so that the script can be resumed.
+With a file of results, what it holds is not computed again, so that the script can be resumed, and
+the figures of docs/guide/drugs_and_targets.md are drawn from it.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from benchmarks.papers.conditional_drug_target import relations
+from benchmarks.papers.data import REPOSITORY
 from rankwise import ConditionalRanker, TwoStepRanker, TwoStepRankerCV
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics import ranking_error
@@ -38,7 +40,7 @@ SETTINGS = {
 }
 CONDITIONS = ("row", "column")
 ALPHAS = 2.0 ** np.arange(8, -9, -2)
-OUTER, INNER, REPEATS = 5, 3, 3
+OUTER, INNER = 5, 3
 
 Candidates = Iterator[np.ndarray]
 """A matrix of scores of all pairs for each candidate of a method's parameters."""
@@ -164,8 +166,7 @@ def results(known: dict, keep: Callable[[dict], None], wanted: list[str]) -> dic
                 started = time.perf_counter()
                 folds = [
                     fold_results((K_A, K_B), Y, edges[train], edges[test], setting, method)
-                    for seed in range(REPEATS)
-                    for train, test in Split(OUTER, seed).split(edges)
+                    for train, test in Split(OUTER, 0).split(edges)
                 ]
                 known[key] = {c: [round(f[c], 5) for f in folds] for c in CONDITIONS}
                 known[key]["seconds"] = round(time.perf_counter() - started, 1)
@@ -179,16 +180,6 @@ def cell(values: list[float], known: bool) -> str:
     return f"{np.nanmean(values):.3f}" if known and np.isfinite(values).any() else "–"
 
 
-def difference(found: dict, key: str, condition: str) -> str:
-    """Ranking minus regression on the same folds, ± the standard error over draws of folds."""
-    pair = [found.get(f"{key}/{method}") for method in ("ranking", "regression")]
-    if None in pair:
-        return "–"
-    gap = np.subtract(*(np.reshape(one[condition], (REPEATS, OUTER)) for one in pair))
-    draws = np.nanmean(gap, axis=1)
-    return f"{draws.mean():+.3f} ± {draws.std(ddof=1) / np.sqrt(REPEATS):.3f}"
-
-
 def knows_objects(method: str, setting: str, condition: str) -> bool:
     """Whether a mean of the objects exists: objects that are new have none."""
     new = {"row": ("columns", "both"), "column": ("rows", "both")}[condition]
@@ -200,8 +191,8 @@ def show(found: dict) -> None:
     shapes = {name: Y.shape for name, (_, _, Y) in relations().items()}
     for condition, ranked in (("row", "columns for each row"), ("column", "rows for each column")):
         print(f"\nConcordance of the ranking of {ranked}:\n")
-        print("| set | new at test time | " + " | ".join(METHODS) + " | ranking − regression |")
-        print("|---" * (3 + len(METHODS)) + "|")
+        print("| set | new at test time | " + " | ".join(METHODS) + " |")
+        print("|---" * (2 + len(METHODS)) + "|")
         for name, shape in shapes.items():
             for setting, (title, _) in SETTINGS.items():
                 cells = [
@@ -211,8 +202,63 @@ def show(found: dict) -> None:
                     for method in METHODS
                 ]
                 label = f"{name} {shape[0]} × {shape[1]}" if setting == "edges" else ""
-                cells.append(difference(found, f"{name}/{setting}", condition))
                 print(f"| {label} | {title} | " + " | ".join(cells) + " |")
+
+
+def draw(found: dict, folder: Path) -> None:
+    """Which cells are trained and tested on in each setting, and the results of all sets."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8.6, 2.5), layout="constrained")
+    for axes, setting in zip(figure.subplots(1, 4), SETTINGS):
+        axes.imshow(_cells(setting), cmap="Blues", vmin=0, vmax=2.4, aspect="equal")
+        axes.set_xticks(np.arange(-0.5, 12), [])
+        axes.set_yticks(np.arange(-0.5, 9), [])
+        axes.grid(color="white", lw=1.2)
+        axes.tick_params(length=0)
+        axes.set_title(f"{setting}: {SETTINGS[setting][0]}", fontsize=8.5)
+    figure.supxlabel("dark: known and trained on, light: not used, white with a cross: predicted")
+    for axes, setting in zip(figure.axes, SETTINGS):
+        at = np.argwhere(_cells(setting) == 0)
+        axes.plot(at[:, 1], at[:, 0], "x", color="#c0392b", ms=5)
+    figure.savefig(folder / "relation_settings.png", dpi=150)
+
+    figure = Figure(figsize=(8.6, 5.6), layout="constrained")
+    panels = figure.subplots(2, 4, sharey=True)
+    for row, condition in zip(panels, CONDITIONS):
+        for axes, name in zip(row, relations()):
+            for number, method in enumerate(METHODS):
+                x = np.arange(4) + 0.13 * (number - 1.5)
+                y = [
+                    np.nanmean(found[key][condition])
+                    if (key := f"{name}/{setting}/{method}") in found
+                    and knows_objects(method, setting, condition)
+                    else np.nan
+                    for setting in SETTINGS
+                ]
+                axes.plot(x, y, "osD^"[number], ms=5, label=method)
+            axes.axhline(0.5, color="grey", lw=0.8, ls=":")
+            axes.set_xticks(range(4), SETTINGS, fontsize=8)
+            axes.set_title(f"{name}, by {condition}", fontsize=9)
+            axes.grid(axis="y", alpha=0.3)
+        row[0].set_ylabel("concordance")
+    panels[0, 0].legend(frameon=False, fontsize=7.5, loc="lower left")
+    figure.supxlabel("what is new at test time")
+    figure.savefig(folder / "four_settings.png", dpi=150)
+
+
+def _cells(setting: str) -> np.ndarray:
+    """A matrix of 8 × 11 cells: 2 trained on, 1 not used, 0 tested."""
+    cells = np.full((8, 11), 2)
+    if setting == "edges":
+        cells.flat[np.random.default_rng(3).choice(cells.size, 18, replace=False)] = 0
+    if setting in ("rows", "both"):
+        cells[6:] = 0 if setting == "rows" else 1
+    if setting in ("columns", "both"):
+        cells[:, 8:] = 0 if setting == "columns" else 1
+    if setting == "both":
+        cells[6:, 8:] = 0
+    return cells
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -223,7 +269,10 @@ def main(arguments: list[str] | None = None) -> None:
         if path is not None:
             path.write_text(json.dumps(found, indent=1))
 
-    show(results(known, keep, (arguments or [])[1:]))
+    found = results(known, keep, (arguments or [])[1:])
+    show(found)
+    if path is not None:
+        draw(found, REPOSITORY / "docs" / "figures")
 
 
 if __name__ == "__main__":
