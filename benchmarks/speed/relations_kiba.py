@@ -62,7 +62,7 @@ def main(arguments: list[str] | None = None) -> None:
             start = time.perf_counter()
             found = clone(model).set_params(setting=setting).fit(X, y, edges=edges)
             total += report(name, setting, time.perf_counter() - start, found.best_score_)
-        print(f"{name}: {total / 60:.2f} minutes for all settings; goal {GOAL / 60:.0f}", flush=True)
+        print(f"{name}: {total / 60:.2f} minutes in all; goal {GOAL / 60:.0f}", flush=True)
     for name, model in models.items():
         for setting in SETTINGS:
             start = time.perf_counter()
