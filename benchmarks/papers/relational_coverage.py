@@ -1,13 +1,13 @@
-"""relational_score: how often 95% intervals cover the expected score; levels of the tests.
+"""relational_score: how often 95% intervals cover the expected score; the level of compare.
 
     python -m benchmarks.papers.relational_coverage [repetitions, default 300]
 
 Relations are drawn again and again, nodes and all: latent features of both sides, of which the
 model sees a noisy version, row and column effects, and noise of the edges. The truth of a setting
 is the mean of the score over all repetitions, of which each single score is an unbiased estimate.
-The tables show the share of intervals that cover it; the share of p-values below 0.05 of
-relational_compare for two models that are equally good; and that of relational_permutation_test
-for features that say nothing.
+The tables show the share of intervals that cover it, and the share of p-values below 0.05 of
+relational_compare for two models that are equally good. `relational_levels` has the levels of
+relational_permutation_test.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ import numpy as np
 
 from benchmarks.papers import table
 from rankwise import TwoStepRanker
-from rankwise.evaluation import relational_compare, relational_permutation_test, relational_score
+from rankwise.evaluation import relational_compare, relational_score
 from rankwise.numerics.progress import track
 
 SETTINGS = ("edges", "rows", "columns", "both")
@@ -78,24 +78,6 @@ def relational_halves(A: np.ndarray, B: np.ndarray) -> TwoStepRanker:
     return TwoStepRanker(3.0, fill="mean", kernel=(kernel_of(A), kernel_of(B)))
 
 
-def level_of_permutations(
-    size: tuple[int, int], setting: str, repetitions: int, rng: np.random.Generator
-) -> float:
-    low = 0
-    for _ in range(repetitions):
-        X, Y = drawn(size, 0.0, rng)
-        found = relational_permutation_test(
-            TwoStepRanker(3.0, fill="mean"),
-            X,
-            Y,
-            setting=setting,
-            n_permutations=19,
-            random_state=rng.integers(2**31 - 1),
-        )
-        low += found.p_value <= 0.05
-    return low / repetitions
-
-
 def main(repetitions: int = 300) -> None:
     warnings.simplefilter("ignore")
     rng = np.random.default_rng(0)
@@ -112,9 +94,6 @@ def main(repetitions: int = 300) -> None:
         cells = (f"{100 * share:.0f}" for share in shares)
         rows.append((f"{size[0]} x {size[1]} nodes, signal {signal:g}", *cells))
     table.show("% of p-values below 0.05, equally good models", ("", *SETTINGS), rows)
-    shares = [level_of_permutations((20, 15), s, repetitions // 3, rng) for s in SETTINGS]
-    rows = [("20 x 15 nodes", *(f"{100 * share:.0f}" for share in shares))]
-    table.show("% of permutation tests with p <= 0.05, no signal", ("", *SETTINGS), rows)
 
 
 if __name__ == "__main__":

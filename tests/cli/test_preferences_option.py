@@ -227,9 +227,11 @@ def test_effects_of_items_and_of_the_order(folder, tmp_path):
     assert model.item_effect == 0.5 and model.order_effect is True and model.order_effect_ != 0
     run(*words[:-2], "--cv", "3", "--order-effect", "-o", tmp_path / "cv.rw")
     assert rankwise.load(tmp_path / "cv.rw").ranker.order_effect is True
-    for option in (("--item-effect", "0.5"), ("--order-effect",)):
+    takers = {("--item-effect", "0.5"): "rank-logistic, conditional have it"}
+    takers[("--order-effect",)] = "rank-logistic has it"
+    for option, expected in takers.items():
         failed = run("train", *files(folder), *option, "-o", tmp_path / "no.rw", code=2)
-        assert f"rank-rls has no {option[0]}; rank-logistic has it" in failed.stderr
+        assert f"rank-rls has no {option[0]}; {expected}" in failed.stderr
     run(*words, "--item-effect", "-1", "-o", tmp_path / "n.rw", code=2)
 
 

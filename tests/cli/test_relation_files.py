@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rankwise
-from tests.cli.relation_files_made import write_relation
+from tests.cli.relation_files_made import write_kernel, write_relation
 from tests.cli_files import run, scores
 
 NODES = ("--row-nodes", "drugs.csv", "--column-nodes", "targets.csv")
@@ -156,3 +156,70 @@ def test_a_kernel_taken_for_features_is_pointed_out(folder):
     said = run("train", "known.csv", *nodes, *LEARNER, "-o", "m.rw").stderr
     assert "kd.csv looks like a matrix of similarities" in said
     assert "--kernel precomputed" in said
+
+
+def in_python(folder, made, model):
+    """Scores of all pairs by a model that was fitted in Python to the edges of known.csv."""
+    A, B, _ = made[1]
+    lines = [line.split(",") for line in (folder / "known.csv").read_text().splitlines()[1:]]
+    edges = np.array([(int(a[1:]), int(b[1:])) for a, b, _ in lines])
+    y = np.array([float(value) for *_, value in lines])
+    return model.fit((A[:16], B[:13]), y, edges=edges).predict(A, B).ravel()
+
+
+MODELS = {
+    "nearest --neighbours 3": rankwise.NearestNodes(3, kernel="linear"),
+    "kernel-filter --kernel rbf --gamma 0.5": rankwise.KernelFilter(gamma=0.5),
+    "conditional --alpha 2 --pairwise linear": rankwise.ConditionalRanker(2.0, pairwise="linear"),
+    "conditional --alpha 2 --item-effect 0.5": rankwise.ConditionalRanker(2.0, item_effect=0.5),
+    "conditional --alpha 2 --loss regression --effects both": rankwise.ConditionalRanker(
+        2.0, objective="regression", effects="both"
+    ),
+}
+
+
+@pytest.mark.parametrize("words", MODELS)
+def test_options_reach_the_learner(folder, made, words):
+    found = predictions("known.csv", *NODES, "--learner", *words.split())
+    np.testing.assert_allclose(found, in_python(folder, made, MODELS[words]), rtol=1e-4, atol=1e-4)
+
+
+def test_baselines_are_judged_as_other_learners(folder):
+    words = ("known.csv", *NODES, "--learner", "nearest")
+    run("train", *words, "-o", "near.rw", "-q")
+    held_out = run("evaluate", "near.rw", "known.csv", *NODES, "--new", "rows").stdout
+    assert "5 folds of rows held out" in held_out
+    said = run("crossval", *words, "--learner", "kernel-filter", "--new", "rows", "--nested", "3")
+    assert "nearest" in said.stdout and "kernel-filter" in said.stdout
+    run("report", "near.rw", "known.csv", *NODES, "-o", "near.html")
+    assert "neighbours 5, as given" in (folder / "near.html").read_text()
+    failed = run("explain", "near.rw", "known.csv", *NODES, "--query", "d0", code=None)
+    assert failed.exit_code and "a baseline has no weights to explain" in failed.output
+
+
+def test_mistakes_with_options_of_learners(folder):
+    words = ("train", "known.csv", *NODES, "-o", "no.rw", "--learner")
+    said = run(*words, "conditional", "--effects", "rows", code=2).stderr
+    assert "--effects needs --loss regression" in said
+    said = run(*words, "conditional", "--neighbours", "3", code=2).stderr
+    assert "conditional has no --neighbours; nearest has it" in said
+    said = run(*words, "kernel-filter", "--filter", "similarity", code=2).stderr
+    assert "needs one domain" in said
+    assert not (folder / "no.rw").exists()
+
+
+@pytest.mark.parametrize("learner", ["conditional", "two-step", "kernel-filter", "nearest"])
+def test_every_learner_repairs_similarities(folder, made, learner):
+    A, _, _ = made[1]
+    write_kernel(folder / "bad.csv", A @ A.T - 1.0, "d", range(20))
+    nodes = ("--row-nodes", "bad.csv", *KERNELS[2:])
+    words = ("train", "known.csv", *nodes, "--learner", learner, "-o", "fixed.rw")
+    words += ("--alpha", "1") if learner in ("conditional", "two-step") else ()
+    said = run(*words, code=2).stderr
+    assert "indefinite" in said and "--repair clip" in said
+    said = run(*words, "--repair", "clip").stderr
+    assert "the kernel of the row nodes was repaired" in said
+    ranker = rankwise.load("fixed.rw").ranker
+    assert ranker.repair == "clip" and len(ranker.repairs_) == 1
+    found = scores(run("predict", "fixed.rw", "all.csv", *nodes[:4]).stdout)
+    assert len(found) == 320 and np.isfinite(found).all()

@@ -11,6 +11,8 @@ from rankwise.cli import COMMANDS
 from rankwise.learners import item_scaler
 from rankwise.losses.losses_by_name import HINGE_LOSSES, QUADRATIC_LOSSES
 from rankwise.losses.query_weights import QUERY_WEIGHTS
+from rankwise.solvers import unpenalised_effects
+from rankwise.spaces import node_kernels, pairwise_kernels
 from rankwise.spaces.kernels import OWN_KERNELS
 from rankwise.workflow import recipe
 
@@ -59,5 +61,7 @@ def test_the_names_that_help_shows_are_those_of_the_learners():
     assert list(recipe.LEARNERS["rank-svm"].losses) == list(HINGE_LOSSES)
     assert list(QUERY_WEIGHTS) == list(recipe.QUERY_WEIGHTS)
     assert set(OWN_KERNELS) <= set(recipe.KERNELS)
+    assert set(recipe.PAIRWISE) == set(pairwise_kernels.PAIRWISE)
+    assert (recipe.EFFECTS, recipe.REPAIRS) == (unpenalised_effects.EFFECTS, node_kernels.REPAIRS)
     assert (recipe.SCALES, recipe.MISSING) == (item_scaler.SCALES, item_scaler.MISSING)
     assert all(isinstance(method.estimator, type) for method in recipe.LEARNERS.values())

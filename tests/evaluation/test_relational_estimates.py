@@ -11,6 +11,7 @@ from rankwise import (
     TwoStepRankerCV,
 )
 from rankwise.evaluation import relational_score, relational_settings
+from rankwise.exceptions import EstimateWarning
 from rankwise.metrics import concordance, kendall_tau_b
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
 
@@ -150,6 +151,68 @@ def test_other_measures():
     assert own.score == pytest.approx(
         relational_score(TwoStepRanker(), (A, B), Y, setting="rows", cv=3).score
     )
+
+
+@pytest.mark.parametrize("setting", SPLITS)
+def test_intervals_cover_the_expected_score(setting):
+    """Nodes and noise are drawn anew; benchmarks/papers/relational_coverage.py repeats it more."""
+    rng = np.random.default_rng(2)
+    found = []
+    for _ in range(60):
+        a, b = rng.normal(size=(20, 3)), rng.normal(size=(15, 3))
+        labels = 0.5 * a @ b.T + rng.normal(size=(20, 1)) + rng.normal(size=15)
+        labels += rng.normal(size=(20, 15))
+        model = TwoStepRanker(3.0, fill="mean")
+        found.append(relational_score(model, (a, b), labels, setting=setting, cv=3))
+    truth = np.mean([one.score for one in found])
+    covered = np.mean([one.interval.low <= truth <= one.interval.high for one in found])
+    assert covered >= 0.87  # 0.95 less 2.8 standard errors
+    spread = np.std([one.score for one in found])
+    assert 0.6 < np.mean([one.score_se for one in found]) / spread < 2.5
+
+
+class InterruptedAt(TwoStepRanker):
+    """Ctrl-C comes in the fit with the number `left`."""
+
+    left = 0
+
+    def fit(self, X, Y, *, edges=None):
+        InterruptedAt.left -= 1
+        if not InterruptedAt.left:
+            raise KeyboardInterrupt
+        return super().fit(X, Y, edges=edges)
+
+
+def test_an_interrupted_score_leaves_nothing_behind():
+    model, before = InterruptedAt(fill="mean"), (A.copy(), B.copy(), Y.copy())
+    InterruptedAt.left = 3
+    with pytest.raises(KeyboardInterrupt):
+        relational_score(model, (A, B), Y, setting="rows", cv=3)
+    assert not hasattr(model, "n_filled_")
+    for array, old in zip((A, B, Y), before):
+        np.testing.assert_array_equal(array, old)
+    again = relational_score(model, (A, B), Y, setting="rows", cv=3)
+    assert again == relational_score(TwoStepRanker(fill="mean"), (A, B), Y, setting="rows", cv=3)
+
+
+def test_interrupted_settings_keep_what_is_done():
+    models = {"one": InterruptedAt(fill="mean"), "other": InterruptedAt(fill="mean")}
+    options = {"cv": 3, "settings": ("rows", "columns")}
+    whole = relational_settings(models, (A, B), Y, **options)
+    InterruptedAt.left = 11  # the other model, in its second setting
+    with pytest.warns(EstimateWarning, match="after 3 of 4 scores"):
+        found = relational_settings(models, (A, B), Y, **options)
+    assert list(found["one"]) == ["rows", "columns"] and list(found["other"]) == ["rows"]
+    assert found["other"]["rows"] == whole["other"]["rows"]
+    assert str(found).count("other") == 1 and len(found.draw().containers) == 2
+    InterruptedAt.left = 8
+    with pytest.warns(EstimateWarning, match="after 2 of 4 scores"):
+        assert list(relational_settings(models, (A, B), Y, **options).scores) == ["one"]
+    InterruptedAt.left = 2
+    with pytest.raises(KeyboardInterrupt):
+        relational_settings(models, (A, B), Y, **options)
+    with pytest.raises(ValueError, match="settings is empty"):
+        relational_settings(models, (A, B), Y, settings=())
 
 
 def test_a_table_and_a_picture_of_all_settings():

@@ -60,6 +60,50 @@ def test_one_side_may_be_permuted():
     assert rows.permuted == "rows"
 
 
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_permuted_nodes_are_judged_as_the_data_are(setting):
+    """The folds and the statistic are the same for all, so that permutations are exchangeable."""
+    model = TwoStepRanker(fill="mean")
+    options = {"setting": setting, "cv": 3, "n_permutations": 1, "random_state": 5}
+    first = relational_permutation_test(model, (A, B), Y, **options)
+    rng = np.random.RandomState(5)
+    rng.randint(2**31 - 1)  # the seed of the folds
+    rows, columns = rng.permutation(18), rng.permutation(15)
+    again = relational_permutation_test(model, (A[rows], B[columns]), Y, **options)
+    assert again.score == pytest.approx(first.null[0], abs=1e-12)
+    assert first.p_value == (1 + (first.null[0] >= first.score)) / 2
+
+
+@pytest.mark.parametrize(
+    "setting, nodes", [*((setting, "both") for setting in SETTINGS), ("rows", "rows")]
+)
+def test_level_of_the_permutation_test(setting, nodes):
+    """p-values are uniform while rows and columns have effects, and columns tell something.
+
+    benchmarks/papers/relational_levels.py repeats this more often.
+    """
+    rng = np.random.default_rng(3)
+    p_values = []
+    for seed in range(30):
+        a, b = rng.normal(size=(12, 2)), rng.normal(size=(10, 2))
+        labels = rng.normal(size=(12, 1)) + rng.normal(size=10) + rng.normal(size=(12, 10))
+        if nodes == "rows":
+            labels += rng.normal(size=a.shape) @ b.T
+        found = relational_permutation_test(
+            TwoStepRanker(3.0, fill="mean"),
+            (a, b),
+            labels,
+            setting=setting,
+            nodes=nodes,
+            cv=2,
+            n_permutations=19,
+            random_state=seed,
+        )
+        p_values.append(found.p_value)
+    assert np.mean(np.array(p_values) <= 0.05) <= 5 / 30
+    assert abs(np.mean(p_values) - 0.525) < 3.5 * 0.288 / np.sqrt(30)
+
+
 def test_permuted_kernel_matrices_are_permuted_features():
     K = (A @ A.T, B @ B.T)
     options = {"setting": "both", "cv": 3, "n_permutations": 5, "random_state": 2}

@@ -11,7 +11,9 @@ from sklearn.utils.estimator_checks import check_no_attributes_set_in_init
 
 import rankwise as rw
 from rankwise import ConditionalRanker, TwoStepRanker
+from rankwise.exceptions import KernelRepairWarning
 from rankwise.metrics import conditional_error
+from rankwise.spaces.kernel_repairs import repaired
 from tests import reference_two_step as reference
 
 RNG = np.random.default_rng(0)
@@ -219,3 +221,53 @@ def test_a_row_without_any_value_cannot_be_filled_by_its_mean():
     with pytest.raises(ValueError, match="row 3 has none"):
         TwoStepRanker(fill="row").fit((A, B), labels)
     assert np.isfinite(TwoStepRanker(fill="mean").fit((A, B), labels).predict(A, B)).all()
+
+
+def indefinite(p):
+    K = np.random.default_rng(p).normal(size=(p, p))
+    return K + K.T
+
+
+@pytest.mark.filterwarnings("ignore:the kernel of")
+@pytest.mark.parametrize("repair", ["clip", "flip", "shift"])
+@pytest.mark.parametrize("kind", ["edge", "row", "column", "both"])
+def test_holdouts_of_repaired_similarities(repair, kind):
+    """Hold-outs are those of the repaired matrices, which are kernels as any others."""
+    K, G = indefinite(12), indefinite(9)
+    model = TwoStepRanker((0.5, 2.0), kernel="precomputed", repair=repair).fit((K, G), Y)
+    fixed = tuple(repaired(M, repair, "").K for M in (K, G))
+    plain = TwoStepRanker((0.5, 2.0), kernel="precomputed").fit(fixed, Y)
+    found, expected = (getattr(one, f"leave_{kind}_out")() for one in (model, plain))
+    np.testing.assert_allclose(found, expected, rtol=1e-8, atol=1e-8)
+    np.testing.assert_allclose(model.predict(K, G), plain.predict(*fixed), rtol=1e-8, atol=1e-8)
+    new_K, new_G = RNG.normal(size=(3, 12)), RNG.normal(size=(2, 9))
+    maps = [repaired(M, repair, "").transform for M in (K, G)]
+    turned = [new if T is None else new @ T for new, T in zip((new_K, new_G), maps)]
+    np.testing.assert_allclose(model.predict(new_K, new_G), plain.predict(*turned), atol=1e-8)
+
+
+def test_what_a_repair_changed_is_told():
+    K, G = indefinite(12), indefinite(9)
+    with pytest.warns(KernelRepairWarning) as told:
+        model = TwoStepRanker(kernel="precomputed", repair="clip").fit((K, G), Y)
+    assert [report["nodes"] for report in model.repairs_] == ["the row nodes", "the column nodes"]
+    assert len(told) == 2 and told[0].filename == __file__
+    with pytest.warns(KernelRepairWarning, match="the kernel of the nodes was repaired"):
+        one_domain = TwoStepRanker(kernel="precomputed", repair="flip", relation="symmetric")
+        one_domain.fit(K, SQUARE + SQUARE.T)
+    assert len(one_domain.repairs_) == 1
+    model.set_params(kernel="linear").fit((A, B), Y)
+    assert model.repairs_ == []
+    with pytest.raises(ValueError, match="repair must be one of"):
+        TwoStepRanker(repair="mend").fit((A, B), Y)
+    with pytest.raises(ValueError, match="one kernel and one repair"):
+        TwoStepRanker(repair=("clip", None), relation="symmetric").fit(A, SQUARE + SQUARE.T)
+
+
+def test_nodes_with_names_are_named_where_labels_contradict_the_relation():
+    frame = pd.DataFrame(A, index=[f"player {i}" for i in range(12)])
+    labels = np.zeros((12, 12))
+    labels[3, 5], labels[5, 3] = 1.0, 2.0
+    for model in (TwoStepRanker(relation="symmetric"), ConditionalRanker(relation="symmetric")):
+        with pytest.warns(UserWarning, match="at the nodes 'player 3' and 'player 5'"):
+            model.fit(frame, labels)

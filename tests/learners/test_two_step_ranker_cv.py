@@ -3,8 +3,9 @@ import pytest
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
+import rankwise
 from rankwise import TwoStepRanker, TwoStepRankerCV
-from rankwise.exceptions import GridWarning
+from rankwise.exceptions import GridWarning, KernelRepairWarning
 from rankwise.metrics import concordance, conditional_error
 from rankwise.selection import EdgeSplit, RowColumnSplit, RowSplit
 
@@ -136,3 +137,16 @@ def test_other_measures_and_conventions():
 def test_bad_input(options, message):
     with pytest.raises(ValueError, match=message):
         TwoStepRankerCV(**options).fit(A, SQUARE)
+
+
+def test_a_search_repairs_and_tells_it_once(tmp_path):
+    rng = np.random.default_rng(5)
+    K = rng.normal(size=(12, 12))
+    K, labels = K + K.T, rng.normal(size=(12, 9))
+    search = TwoStepRankerCV([0.1, 1.0], "rows", kernel=("precomputed", "linear"), repair="clip")
+    with pytest.warns(KernelRepairWarning) as told:
+        search.fit((K, rng.normal(size=(9, 2))), labels)
+    assert len([one for one in told if one.category is KernelRepairWarning]) == 1
+    assert search.repairs_ == search.best_estimator_.repairs_ and len(search.repairs_) == 1
+    rankwise.save(search, tmp_path / "search.rw")
+    assert rankwise.load(tmp_path / "search.rw").repairs_ == search.repairs_

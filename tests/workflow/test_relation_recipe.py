@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from rankwise.workflow.kernel_widths import median_gamma
 from rankwise.workflow.ranking_data import Items, Relation
-from rankwise.workflow.recipe import Recipe, median_gamma
+from rankwise.workflow.recipe import Recipe
 from rankwise.workflow.recipe_choice import Sided, in_settings, label_of, recipes_of
 from rankwise.workflow.relation_recipe import (
     is_precomputed,
@@ -48,6 +49,18 @@ def test_options_by_side():
     settings = in_settings([second])
     assert [one.new for one in settings] == ["edges", "rows", "columns", "both"]
     assert label_of(settings[3], settings) == "conditional new both"
+
+
+def test_options_of_conditional_ranker_are_passed_on():
+    options = {"pairwise": "linear", "item_effect": 0.5, "repair": "clip"}
+    recipe = Recipe(learner="conditional", loss="regression", effects="rows", **options)
+    arguments, _ = relation_arguments(recipe, made())
+    assert {name: arguments[name] for name in options} == options
+    assert arguments["effects"] == "rows"
+    with pytest.raises(ValueError, match="--effects needs --loss regression"):
+        relation_arguments(Recipe(learner="conditional", effects="rows"), made())
+    arguments, _ = relation_arguments(Recipe(learner="nearest", repair="clip"), made())
+    assert arguments["repair"] == "clip" and not {"pairwise", "fill", "alpha"} & set(arguments)
 
 
 def test_objects_without_an_edge_are_left_out():

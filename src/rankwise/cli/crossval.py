@@ -51,7 +51,9 @@ DEFAULT = ("rank-rls", "rank-svm", "rank-boost")
 OF_OUTCOMES = tuple(
     name for name, one in LEARNERS.items() if "outcomes" in one.options and name != SELECTING
 )
-OF_RELATIONS = tuple(name for name, one in LEARNERS.items() if one.learns_relations)
+OF_RELATIONS = tuple(
+    name for name, one in LEARNERS.items() if one.learns_relations and one.parameter == "alpha"
+)
 OF_PREFERENCES = tuple(name for name, one in LEARNERS.items() if "preferences" in one.options)
 
 
@@ -68,7 +70,7 @@ ALL_SETTINGS = recipe_option(
     type=click.Choice([*LEARNERS]),
     multiple=True,
     help="Repeat to compare; default rank-rls, rank-svm and rank-boost (for preferences and "
-    "relations all that learn from them).",
+    "relations all that learn from them; baselines of relations are named).",
 )
 @recipe_options
 @data_options()

@@ -9,7 +9,10 @@ from typing import Any
 import click
 
 from rankwise.workflow.recipe import (
+    EFFECTS,
+    FILTERS,
     KERNELS,
+    PAIRWISE,
     QUERY_WEIGHTS,
     REPAIRS,
     SCALES,
@@ -156,7 +159,8 @@ recipe_options = stacked(
     ),
     recipe_option(
         "--item-effect",
-        "rank-logistic: adds a strength of its own to every item, besides its features.",
+        "rank-logistic: adds a strength of its own to every item, besides its features; "
+        "conditional: lets known nodes be remembered.",
         type=click.FloatRange(min=0),
     ),
     click.option(
@@ -184,6 +188,22 @@ def relation_options(new: Callable) -> Callable:
             "--repair",
             "Relations: make similarities semi-definite; negative eigenvalues become 0 (clip).",
             *REPAIRS,
+        ),
+        recipe_option(
+            "--pairwise", "conditional: the kernel of pairs of nodes (docs/pairwise.md).", *PAIRWISE
+        ),
+        recipe_option(
+            "--effects",
+            "conditional with --loss regression: unpenalised constants beside the kernel.",
+            *EFFECTS,
+        ),
+        recipe_option(
+            "--filter",
+            "kernel-filter: smooth the known values, or rank by the similarity of two nodes.",
+            *FILTERS,
+        ),
+        recipe_option(
+            "--neighbours", "nearest: the number of nearest nodes.", type=click.IntRange(1)
         ),
         recipe_option(
             "--condition", "Relations: rank columns per row, or rows per column.", "row", "column"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,6 +21,7 @@ from rankwise.evaluation.relational_folds import (
     prepared,
     relational_splits,
 )
+from rankwise.exceptions import EstimateWarning
 from rankwise.learners.conditional_ranker_cv import SETTINGS
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState
@@ -261,8 +263,9 @@ class SettingScores:
         step = 0.5 / max(len(self.scores), 1)
         for number, (name, row) in enumerate(self.scores.items()):
             x = np.arange(len(settings)) + (number - (len(self.scores) - 1) / 2) * step
-            score = np.array([row[setting].score for setting in settings])
-            limits = np.array([row[setting].interval for setting in settings]).T
+            x = x[[place for place, setting in enumerate(settings) if setting in row]]
+            score = np.array([one.score for one in row.values()])
+            limits = np.array([one.interval for one in row.values()]).T
             spread = np.abs(limits - score)
             axes.errorbar(x, score, yerr=spread, fmt="o", ms=5, capsize=3, lw=1.4, label=name)
         axes.set_xticks(range(len(settings)), [f"{s}\n({NEW[s]})" for s in settings], fontsize=8)
@@ -296,7 +299,8 @@ def relational_settings(
     """`relational_score` of one model, or of several by name, in several settings side by side.
 
     The result prints as a table, and `plot` draws all scores with their intervals. It costs what
-    the single scores cost.
+    the single scores cost. If it is interrupted (Ctrl-C), it returns the scores that are complete,
+    with an EstimateWarning that says how many are missing.
 
     Parameters
     ----------
@@ -329,12 +333,25 @@ def relational_settings(
     named = models if isinstance(models, dict) else {type(models).__name__: models}
     if not named:
         raise ValueError("models is empty: give an estimator, or a dict of them.")
+    if not settings:
+        raise ValueError(f"settings is empty: give some of {', '.join(SETTINGS)}.")
     for setting in settings:
         check_choice("settings", setting, tuple(SETTINGS))
     work = [(name, setting) for name in named for setting in settings]
     scores: dict[str, dict[str, RelationalScore]] = {str(name): {} for name in named}
     for name, setting in track(work, len(work), "settings", least=2):
-        scores[str(name)][setting] = relational_score(
-            named[name], X, Y, edges, setting=setting, **options
-        )
-    return SettingScores(scores)
+        try:
+            one = relational_score(named[name], X, Y, edges, setting=setting, **options)
+        except KeyboardInterrupt:
+            done = sum(map(len, scores.values()))
+            if not done:
+                raise
+            warnings.warn(
+                f"relational_settings was interrupted after {done} of {len(work)} scores; the "
+                "others are missing.",
+                EstimateWarning,
+                stacklevel=2,
+            )
+            break
+        scores[str(name)][setting] = one
+    return SettingScores({name: row for name, row in scores.items() if row})

@@ -165,9 +165,14 @@ def relational_permutation_test(
 
     Nodes change their features with each other while the labels stay where they are, so rows and
     columns keep their means: a model that only remembers known nodes gains nothing. p is
-    (b + 1)/(n + 1), where b of the n permutations scored as high as the data. The test is exact if
-    features and labels are independent, whatever the labels of one row have in common. Costs
+    (b + 1)/(n + 1), where b of the n permutations scored as high as the data. Costs
     (n_permutations + 1) · folds fits.
+
+    The folds are drawn once, without a look at features or labels, and serve the data and all
+    permutations. The test is therefore exact in every setting if the permuted features are
+    independent of all the rest: of the labels, of which of them were observed, and of the features
+    of the other side. The labels may have anything in common, such as effects of rows and columns.
+    docs/evaluation.md has simulated levels.
 
     Parameters
     ----------
@@ -180,8 +185,9 @@ def relational_permutation_test(
     cv
         Number of folds, or a splitter of rankwise.selection.
     nodes
-        "rows", "columns" or "both": whose features are permuted. In one domain rows and columns are
-        the same nodes and change together.
+        Whose features are permuted. "both" asks whether the features of any side tell something;
+        "rows" whether those of the rows do, whatever those of the columns tell; "columns" likewise.
+        In one domain rows and columns are the same nodes and change together.
     n_permutations
         Number of permutations n.
     average

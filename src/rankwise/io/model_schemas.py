@@ -230,10 +230,11 @@ _RELATION = (
     *(*_SOLVED[:2], "n_iter_", "history_", "n_skipped_conditions_", "solver_"),
     *("intercept_", "row_effects_", "column_effects_", "repairs_"),
 )
-_TWO_STEP = (*_SOLVED[:2], "n_filled_")
+_TWO_STEP = (*_SOLVED[:2], "n_filled_", "repairs_")
+_LABELS = (*_NODES, "_known", "_observed")
 _CHOSEN_RELATION = (
     *("alpha_", "alphas_", "best_score_", "cv_results_", "n_units_", "best_estimator_"),
-    *("best_params_", "grid_results_"),
+    *("best_params_", "grid_results_", "repairs_"),
 )
 _SELECTED = ("coef_", "coef_path_", "selected_", "criterion_", "criterion_of_none_", "cv_")
 _CROSSED = ("dimensions_", "query_directions_", "document_directions_")
@@ -265,8 +266,8 @@ _MODELS: tuple[Estimator | Foreign, ...] = (
     Estimator("rankwise:ConditionalRankerCV", fitted=_CHOSEN_RELATION),
     Estimator("rankwise:TwoStepRanker", _NODES, caches=("_problem",), fitted=_TWO_STEP),
     Estimator("rankwise:TwoStepRankerCV", fitted=_CHOSEN_RELATION),
-    Estimator("rankwise:KernelFilter", (*_NODES, "_known", "_observed"), fitted=("n_observed_",)),
-    Estimator("rankwise:NearestNodes", (*_NODES, "_known", "_observed"), fitted=("n_observed_",)),
+    Estimator("rankwise:KernelFilter", _LABELS, fitted=("n_observed_", "repairs_")),
+    Estimator("rankwise:NearestNodes", _LABELS, fitted=("n_observed_", "repairs_")),
     Estimator(
         "rankwise:KernelMap", ("_map",), older=f"{_OLDER}:kernel_map", fitted=("basis_index_",)
     ),

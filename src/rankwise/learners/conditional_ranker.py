@@ -18,6 +18,7 @@ from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import RandomState
 from rankwise.spaces.pair_function import PairEffects
 from rankwise.spaces.side_kernels import pair_of
+from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import warn_if_not_mirrored
 from rankwise.validation import check_alphas, check_positive
 
@@ -41,7 +42,9 @@ class ConditionalRanker(KernelArguments, RelationModel):
     objective : {"ranking", "regression"}
     relation
         "general", "symmetric" h(u, v) = h(v, u) or "reciprocal" h(u, v) = −h(v, u), the kernels of
-        equations 8 and 9, which carry the factor ½.
+        equations 8 and 9, which carry the factor ½. Labels that contradict it are used as they are:
+        a warning tells the pair that differs most, and the model is fitted to both directions, for
+        regression on complete graphs to (Y ± Yᵀ)/2.
     kernel, gamma, degree, coef0
         The kernel of the nodes; each may be a pair (rows, columns). "precomputed" takes node
         kernels instead of features, in predict too. A rankwise.kernels.KernelSum is a weighted sum
@@ -147,7 +150,7 @@ class ConditionalRanker(KernelArguments, RelationModel):
         from its kernel alone.
         """
         problem, self._has_relations = relation_problem(self, X, Y, edges)
-        warn_if_not_mirrored(problem.labels, problem.task)
+        warn_if_not_mirrored(problem.labels, problem.task, index_names(X))
         self._problem, self._two_domains = problem, problem.two_domains
         self._rows, self._columns = problem.nodes
         solutions = [solver.solve(float(self.alpha)) for solver in problem.solvers]

@@ -9,13 +9,14 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.learners.relation_model import RelationModel, check_domains
+from rankwise.learners.relation_model import RelationModel, check_domains, report_repairs
 from rankwise.learners.two_step_ranker import SideKernelArguments, kernel_tags
+from rankwise.spaces.node_kernels import repaired_kernels
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.side_kernels import side_kernels
 from rankwise.spaces.smoothed_relation import SimilarityFunction, SmoothedRelation, Weigh
 from rankwise.supervision.filled_relation import FilledRelation
-from rankwise.supervision.relation import RelationTask, check_labels
+from rankwise.supervision.node_names import index_names
+from rankwise.supervision.relation import RelationTask, check_labels, warn_if_not_mirrored
 from rankwise.validation import check_choice
 
 
@@ -32,10 +33,11 @@ class RelationBaseline(SideKernelArguments, RelationModel):
         X holds the nodes, or is a pair (A, B) of the row nodes and the column nodes of two domains.
         """
         task = RelationTask("regression", self.relation, self.condition)
-        kernels = side_kernels(self)
+        kernels = repaired_kernels(self)
         self._check_parameters()
         A, B = check_domains(self, X, task)
         labels, self._has_relations = check_labels(Y, edges, (A.shape[0], B.shape[0]))
+        warn_if_not_mirrored(labels, task, index_names(X))
         relations = [FilledRelation.of_labels(one, 0.0, task.sign) for one in labels]
         self._known = np.stack([one.known for one in relations], axis=-1)
         self._observed = np.stack([one.observed for one in relations], axis=-1)
@@ -44,6 +46,7 @@ class RelationBaseline(SideKernelArguments, RelationModel):
         same = B is A and kernels[0] == kernels[1]
         self._columns = self._rows if same else Nodes.build(B, kernels[1], "the column nodes")
         self._check_domains()
+        report_repairs(self, self._rows, self._columns, stacklevel=3)
         self._remember_parameters()
         self.n_observed_ = int(self._observed.sum())
         return self
@@ -87,8 +90,12 @@ class KernelFilter(RelationBaseline):
         The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
         kernels. With method="similarity" and a precomputed kernel predict takes the kernel values
         of U to the training nodes, which are then V.
+    repair
+        None refuses indefinite similarities; "clip", "flip" and "shift" make them semi-definite, as
+        in ConditionalRanker; not for method="similarity".
     relation
-        "symmetric" and "reciprocal" labels count in both directions.
+        "symmetric" and "reciprocal" labels count in both directions. Scores are mirrored too if
+        rows and columns have the same weight.
     condition
         "row" ranks columns for each row, "column" ranks rows for each column.
 
@@ -96,6 +103,8 @@ class KernelFilter(RelationBaseline):
     ----------
     n_observed_
         Number of observed labels.
+    repairs_
+        If repair is asked for, what was changed, as in TwoStepRanker.
 
     Examples
     --------
@@ -117,6 +126,11 @@ class KernelFilter(RelationBaseline):
 
     def _check_parameters(self) -> None:
         check_choice("method", self.method, ("smoothing", "similarity"))
+        if self.method == "similarity" and self.repair is not None:
+            raise ValueError(
+                "method='similarity' ranks by the kernel values as they are: leave repair out, or "
+                "repair the matrix before by rankwise.kernels.repair_kernel."
+            )
         try:
             shares = np.asarray(self.weights, dtype=float)
         except (TypeError, ValueError):
@@ -162,6 +176,9 @@ class NearestNodes(RelationBaseline):
     kernel, gamma, degree, coef0
         The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
         kernels.
+    repair
+        None refuses indefinite similarities; "clip", "flip" and "shift" make them semi-definite, as
+        in ConditionalRanker.
     relation
         "symmetric" and "reciprocal" labels count in both directions.
     condition
@@ -171,6 +188,8 @@ class NearestNodes(RelationBaseline):
     ----------
     n_observed_
         Number of observed labels.
+    repairs_
+        If repair is asked for, what was changed, as in TwoStepRanker.
 
     Examples
     --------

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import numbers
-import warnings
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rankwise.exceptions import KernelRepairWarning
-from rankwise.learners.relation_model import check_domains, joined, several_matrices
+from rankwise.learners.relation_model import (
+    check_domains,
+    joined,
+    report_repairs,
+    several_matrices,
+)
 from rankwise.solvers.incomplete_graph import Limits
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.solvers.unpenalised_effects import EFFECTS, EffectKind
@@ -67,7 +70,7 @@ def relation_problem(
     rows = Nodes.build(A, kernels[0], titles[0], widths=widths[0], **options)
     same = B is A and kernels[0] == kernels[1]
     columns = rows if same else Nodes.build(B, kernels[1], titles[1], widths=widths[1], **options)
-    _report_repairs(ranker, rows, columns)
+    report_repairs(ranker, rows, columns)
     solver = "cg" if ranker.alpha == 0 or early_stopping is not None else ranker.solver
     problem = RelationProblem(
         rows,
@@ -197,21 +200,3 @@ def _shared_width(side: Any, kernel: SideKernel, name: str) -> list[int] | None:
         f"{name}: this KernelSum has {kernel.n_precomputed} precomputed kernels among {n_parts}; "
         "give a list with one matrix for each of its kernels."
     )
-
-
-def _report_repairs(ranker: ConditionalRanker, rows: Nodes, columns: Nodes) -> None:
-    ranker.__dict__.pop("repairs_", None)
-    sides = (rows,) if columns is rows else (rows, columns)
-    repairs = [report for side in sides for report in side.repairs]
-    if ranker.repair is None:
-        return
-    ranker.repairs_ = repairs
-    for report in repairs:
-        warnings.warn(
-            f"the kernel of {report['nodes']} was repaired (repair={report['repair']!r}): its "
-            f"smallest eigenvalue was {report['smallest_eigenvalue']:.3g} (the largest "
-            f"{report['largest_eigenvalue']:.3g}), and the matrix changed by "
-            f"{report['relative_change']:.2%} in the Frobenius norm.",
-            KernelRepairWarning,
-            stacklevel=4,
-        )

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_array, check_is_fitted
 
+from rankwise.exceptions import KernelRepairWarning
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.metrics import conditional_error
 from rankwise.numerics.frame_columns import column_names, require_columns
@@ -163,6 +165,24 @@ def check_domains(model: Any, X: Any, task: RelationTask) -> tuple[Any, Any]:
     if any(one is not None for one in names):
         model.feature_names_in_ = names
     return A, B
+
+
+def report_repairs(model: Any, rows: Nodes, columns: Nodes, stacklevel: int = 4) -> None:
+    """Set `repairs_` of a model with repair=, and warn of each matrix that was changed."""
+    model.__dict__.pop("repairs_", None)
+    if model.repair is None:
+        return
+    sides = (rows,) if columns is rows else (rows, columns)
+    model.repairs_ = [report for side in sides for report in side.repairs]
+    for report in model.repairs_:
+        warnings.warn(
+            f"the kernel of {report['nodes']} was repaired (repair={report['repair']!r}): its "
+            f"smallest eigenvalue was {report['smallest_eigenvalue']:.3g} (the largest "
+            f"{report['largest_eigenvalue']:.3g}), and the matrix changed by "
+            f"{report['relative_change']:.2%} in the Frobenius norm.",
+            KernelRepairWarning,
+            stacklevel=stacklevel,
+        )
 
 
 def check_nodes(X: Any, name: str, n_features: int | None = None) -> Any:

@@ -10,13 +10,15 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.two_step_holdouts import TwoStepHoldouts
-from rankwise.learners.relation_model import RelationModel, check_domains
+from rankwise.learners.relation_model import RelationModel, check_domains, report_repairs
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.two_step import Alphas, RidgeSide, TwoStep
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.node_kernels import repaired_kernels
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.side_kernels import pair_of, side_kernels
+from rankwise.spaces.side_kernels import pair_of
 from rankwise.supervision.filled_relation import Fill, FilledRelation, check_fill
+from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import RelationTask, check_labels, warn_if_not_mirrored
 from rankwise.validation import check_positive
 
@@ -33,6 +35,7 @@ class SideKernelArguments:
     gamma: float | tuple | None = None
     degree: float | tuple = 3
     coef0: float | tuple = 1.0
+    repair: str | tuple[str | None, str | None] | None = None
 
 
 @dataclass(eq=False, repr=False)
@@ -51,9 +54,15 @@ class TwoStepRanker(SideKernelArguments, RelationModel):
     kernel, gamma, degree, coef0
         The kernel of the nodes, each one value or a pair (rows, columns); "precomputed" takes node
         kernels instead of features, in predict too.
+    repair
+        None refuses indefinite similarities; "clip", "flip" and "shift" make them semi-definite, as
+        in ConditionalRanker; one value or a pair (rows, columns). `repairs_` and a
+        KernelRepairWarning say how much was changed. Hold-outs keep the repaired matrix of all
+        nodes, because it uses no labels.
     relation
         "general"; "symmetric" and "reciprocal" are the symmetric and the antisymmetric part of F,
-        learnt from that part of Y.
+        learnt from that part of Y. A warning tells the pair that differs most if Y has another
+        part.
     condition
         "row" ranks columns for each row, "column" ranks rows for each column (for `rank` and
         `score`; the model is the same).
@@ -73,6 +82,9 @@ class TwoStepRanker(SideKernelArguments, RelationModel):
         has n < p features and a linear kernel, that domain still enters through its features.
     n_filled_
         Number of cells that were filled.
+    repairs_
+        If repair is asked for, one entry for each repaired matrix: smallest eigenvalue, relative
+        change in the Frobenius norm, largest asymmetry.
 
     Examples
     --------
@@ -169,22 +181,25 @@ def check_two_alphas(alpha: Any) -> Alphas:
 def two_step_problem(model: Any, X: Any, Y: Any, edges: Any) -> tuple[TwoStep, bool]:
     """The problem that the model has to solve, and whether Y has an axis of relations.
 
-    Nothing but the decompositions is computed. Sets `n_features_in_` and `feature_names_in_`.
+    Nothing but the decompositions is computed. Sets `n_features_in_`, `feature_names_in_` and
+    `repairs_` of the model.
     """
     task = RelationTask("regression", model.relation, model.condition)
-    fill, kernels = check_fill(model.fill), side_kernels(model)
+    fill, kernels = check_fill(model.fill), repaired_kernels(model)
     if task.sign and kernels[0] != kernels[1]:
         raise ValueError(
-            f"relation={task.relation!r} has one kernel for rows and columns; got {model.kernel!r}."
+            f"relation={task.relation!r} has one kernel and one repair for rows and columns; got "
+            f"{model.kernel!r} and {model.repair!r}."
         )
     A, B = check_domains(model, X, task)
     shape = (A.shape[0], B.shape[0])
     way_out = "take fewer nodes, or ConditionalRanker on a sample of edges"
     refuse_too_large(*shape, "the complete matrix Y", way_out, copies=COPIES)
     labels, has_relations = check_labels(Y, edges, shape)
-    warn_if_not_mirrored(labels, task)
+    warn_if_not_mirrored(labels, task, index_names(X))
     relations = [FilledRelation.of_labels(one, fill, task.sign) for one in labels]
     rows = RidgeSide(Nodes.build(A, kernels[0], "the nodes" if B is A else "the row nodes"))
     same = B is A and kernels[0] == kernels[1]
     columns = rows if same else RidgeSide(Nodes.build(B, kernels[1], "the column nodes"))
+    report_repairs(model, rows.nodes, columns.nodes)
     return TwoStep(rows, columns, relations, task.sign), has_relations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numbers
+import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
 from itertools import product
@@ -12,6 +13,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
+from rankwise.exceptions import KernelRepairWarning
 from rankwise.holdout.two_step_holdouts import TwoStepHoldouts, refuse_unknown
 from rankwise.learners.conditional_ranker_cv import SETTINGS, Measure
 from rankwise.learners.two_step_ranker import (
@@ -52,7 +54,7 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
     setting
         What is new at test time: "edges" (setting 1), "rows", "columns" (settings 2 and 3 if rows
         are conditions) or "both" (setting 4).
-    kernel, gamma, degree, coef0, relation, condition, fill
+    kernel, gamma, degree, coef0, repair, relation, condition, fill
         As TwoStepRanker.
     cv
         "leave-one-out" is the exact hold-out of each edge, row, column, or row and column. A number
@@ -78,6 +80,8 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
         How many conditions, or folds, the scores are averaged over.
     best_estimator_
         The TwoStepRanker fitted to everything with `alpha_`.
+    repairs_
+        What a repair changed, as in TwoStepRanker.
 
     Examples
     --------
@@ -130,7 +134,10 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
         self.best_score_, self.n_units_ = float(scores[best]), judge.n_units
         names = TwoStepRanker().get_params()
         options = {k: v for k, v in self.get_params(deep=False).items() if k in names}
-        self.best_estimator_ = TwoStepRanker(self.alpha_, **options).fit(X, Y, edges=edges)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", KernelRepairWarning)  # both were told above
+            warnings.filterwarnings("ignore", "Y is not", UserWarning)
+            self.best_estimator_ = TwoStepRanker(self.alpha_, **options).fit(X, Y, edges=edges)
         return self
 
     def _leaves_one_out(self, problem: TwoStep, one_domain: bool) -> bool:

@@ -172,11 +172,12 @@ def facts(model: TrainedModel, items: Items) -> list[tuple[str, str]]:
         rows.append(("Kernel", kernel))
     rows.append(("Loss", str(recipe.get("loss", "–"))))
     path = record.get("path")
-    parameter = "rounds" if "rounds" in recipe else "alpha"
+    parameter = LEARNERS[name].parameter if name in LEARNERS else "alpha"
     chosen = f"{parameter} {recipe.get(parameter, '–')}, as given"
     if path:
         chosen = f"{path['parameter']} {path['chosen']:.6g}, by {path['by']}"
-    rows += [("Regularisation", chosen), ("Scaling", _scaling(recipe))]
+    of_what = "Regularisation" if parameter in ("alpha", "rounds") else "Parameter"
+    rows += [(of_what, chosen), ("Scaling", _scaling(recipe))]
     if "nested" in record:
         rows.append(("Judged by", beside(SearchPath.from_record(path), record["nested"])))
     rows.append(("Trained on", f"{trained.get('source', 'unknown')}: {trained.get('summary', '')}"))

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.side_kernels import pair_of
+from rankwise.spaces.side_kernels import pair_of, side_kernels
 from rankwise.validation import check_choice, check_positive
 
 REPAIRS = ("clip", "flip", "shift")
@@ -178,8 +178,7 @@ class SideKernel:
 
 def side_kernel(kernel: Any, parameters: dict[str, Any], item_effect: Any, repair: Any) -> Any:
     """The SideKernel of constructor arguments that belong to one side; a ValueError if invalid."""
-    if repair is not None:
-        check_choice("repair", repair, REPAIRS)
+    _check_repair(repair)
     check_positive("item_effect", item_effect, zero=True)
     weights: tuple[float, ...] = (1.0,)
     given: Sequence[PartOfSum] = (kernel,)
@@ -205,6 +204,20 @@ def side_kernel(kernel: Any, parameters: dict[str, Any], item_effect: Any, repai
             "nodes."
         )
     return SideKernel(tuple(parts), tuple(profiles), float(item_effect), repair)
+
+
+def _check_repair(repair: Any) -> None:
+    if repair is not None:
+        check_choice("repair", repair, REPAIRS)
+
+
+def repaired_kernels(estimator: Any) -> tuple[SideKernel, SideKernel]:
+    """One kernel for each side with its repair, for learners that take no sums of kernels."""
+    sides = []
+    for kernel, repair in zip(side_kernels(estimator), pair_of(estimator.repair, "repair")):
+        _check_repair(repair)
+        sides.append(SideKernel(((1.0, kernel),), repair=repair))
+    return sides[0], sides[1]
 
 
 def relation_kernels(estimator: Any) -> tuple[SideKernel, SideKernel]:

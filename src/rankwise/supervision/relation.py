@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numbers
 import warnings
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TypeVar, cast
@@ -234,9 +235,12 @@ def check_early_stopping(wanted: object, shape: Shape, k: int) -> float | list[L
     return labels
 
 
-def warn_if_not_mirrored(labels: list[Labels], task: RelationTask) -> None:
+def warn_if_not_mirrored(
+    labels: list[Labels], task: RelationTask, names: Sequence[object] | None = None
+) -> None:
     """Warn if labels are not symmetric or reciprocal although the model will be.
 
+    The warning tells the two nodes whose labels differ most, by name if nodes have `names`.
     The ranking loss does not see constants: there Y + Yᵀ of a reciprocal relation may be constant.
     Of edges, those are compared whose reverse is there too; repeated ones by their means.
     """
@@ -249,7 +253,8 @@ def warn_if_not_mirrored(labels: list[Labels], task: RelationTask) -> None:
         gaps = np.abs(there - sign * back - offset)
         worst = int(np.argmax(gaps))
         if gaps[worst] > 1e-8 * np.abs(there).max():
-            u, v = int(rows[worst]), int(columns[worst])
+            at = int(rows[worst]), int(columns[worst])
+            u, v = (str(node) if names is None else repr(names[node]) for node in at)
             mirrored, half = ("Yᵀ", "(Y + Yᵀ)/2") if sign == 1 else ("−Yᵀ", "(Y − Yᵀ)/2")
             hint = "" if sign == 1 else " (if Y holds probabilities with Y + Yᵀ = 1, subtract ½)"
             warnings.warn(

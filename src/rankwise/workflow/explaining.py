@@ -15,6 +15,7 @@ from scipy import sparse
 from sklearn.utils.sparsefuncs import mean_variance_axis
 
 from rankwise.learners.rank_boost import RankBoost
+from rankwise.learners.relation_baselines import RelationBaseline
 from rankwise.workflow.ranking_data import Relation, numbered, sides_of
 from rankwise.workflow.trained_model import TrainedModel
 
@@ -80,6 +81,11 @@ def explain_edges(model: TrainedModel, relation: Relation, a: int, b: int) -> Ex
     kernel values to the training candidates.
     """
     ranker = model.ranker
+    if isinstance(ranker, RelationBaseline):
+        raise ValueError(
+            "a baseline has no weights to explain: it says what similar nodes say. Explain a model "
+            "of --learner conditional or two-step."
+        )
     given, ranked = sides_of(ranker.condition)
     function, domains = ranker.pair_function, relation.domains
     if not function.pairwise.is_kronecker or function.effects is not None:

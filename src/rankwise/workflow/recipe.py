@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from rankwise.numerics.import_paths import imported
+from rankwise.workflow.kernel_widths import MEDIAN_DISTANCE, median_gamma
 
 if TYPE_CHECKING:
     from rankwise.workflow.search import Fit
@@ -30,19 +31,18 @@ SETTINGS = ("edges", "rows", "columns", "both")
 """What can be new when a model of a relation predicts."""
 RELATION_OPTIONS = (
     *(*KERNEL_OPTIONS, *COLUMN_OPTIONS),
-    *("repair", "cv", "relation", "condition", "new"),
+    *("repair", "relation", "condition", "new"),
 )
 REPAIRS = ("clip", "flip", "shift")
+PAIRWISE = ("kronecker", "cartesian", "linear", "polynomial", "ranking", "mlpk")
+EFFECTS = ("intercept", "rows", "columns", "both")
+FILTERS = ("smoothing", "similarity")
 USED_BY_ALL = ("learner", "loss", "scale", "missing", "seed", "scoring", "relevant")
 PLAIN_ARGUMENTS = (
     *("query_weight", "epsilon", "tol", "max_iter", "relation", "condition"),
     *("item_effect", "order_effect"),
 )
 """Fields that are arguments of the learners which use them, unless they are None."""
-MEDIAN_DISTANCE = {"rbf": ("euclidean", 2), "laplacian": ("manhattan", 1)}
-"""Kernels that have a width: the distance between items that they use, and its power."""
-MEDIAN_OF = 1000
-"""The number of items from which the median heuristic takes its distances."""
 EXACT_KERNEL_UP_TO = 4000
 """With more items than this, basis="auto" becomes a reduced set of BASIS items."""
 BASIS = 500
@@ -71,8 +71,8 @@ class LearningMethod:
     default_folds: str | int = "auto"
     default_alphas: str = ""  # the candidates, if the recipe names none
     argument: str | None = None  # the name of the parameter's argument, if it is not the first
-    parameter: str = "alpha"  # the field of Recipe that is chosen: "alpha" or "rounds"
-    to_argument: Callable[[Any], float] = float  # from the parameter to the first argument
+    parameter: str = "alpha"  # the field of Recipe that is chosen, or that a baseline is given
+    to_argument: Callable[[Any], Any] = float  # from the parameter to the first argument
     takes_missing_values: bool = False  # nan is a value like others, and needs no filling
     depends_on_scale: bool = True  # features of larger scale have more influence
     needs_preferences: bool = False  # learns from explicit preferences only
@@ -176,7 +176,7 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:ConditionalRanker",
         "relations between objects: edges or ratings, with features of the objects",
         {name: {"objective": name} for name in ("ranking", "regression")},
-        ("alpha", *RELATION_OPTIONS, "max_iter"),
+        ("alpha", *RELATION_OPTIONS, "pairwise", "item_effect", "effects", "cv", "max_iter"),
         "rankwise.workflow.relation_search:over_relation",
         learns_relations=True,
     ),
@@ -184,8 +184,29 @@ LEARNERS: dict[str, LearningMethod] = {
         "rankwise:TwoStepRanker",
         "relations by two ridge regressions; an alpha for each side, exact hold-outs",
         {"squared": {}},
-        ("alpha", "column_alpha", *RELATION_OPTIONS),
+        ("alpha", "column_alpha", *RELATION_OPTIONS, "cv"),
         "rankwise.workflow.relation_search:over_two_steps",
+        learns_relations=True,
+    ),
+    "kernel-filter": LearningMethod(
+        "rankwise:KernelFilter",
+        "relations, a baseline: known values smoothed by the kernels; learns nothing",
+        {"none": {}},
+        ("filter", *RELATION_OPTIONS),
+        "rankwise.workflow.relation_search:over_relation",
+        argument="method",
+        parameter="filter",
+        to_argument=str,
+        learns_relations=True,
+    ),
+    "nearest": LearningMethod(
+        "rankwise:NearestNodes",
+        "relations, a baseline: the mean value between the nearest nodes; learns nothing",
+        {"none": {}},
+        ("neighbours", *RELATION_OPTIONS),
+        "rankwise.workflow.relation_search:over_relation",
+        parameter="neighbours",
+        to_argument=int,
         learns_relations=True,
     ),
 }
@@ -239,6 +260,10 @@ class Recipe:
     column_coef0: float | None = None
     column_alpha: float | None = None
     repair: str | None = None  # of similarities that are not positive semi-definite
+    pairwise: str = "kronecker"
+    effects: str | None = None
+    filter: str = "smoothing"
+    neighbours: int = 5
     seed: int = 0
 
     def __post_init__(self) -> None:
@@ -347,7 +372,8 @@ class Recipe:
             return
         option = unused[0].replace("_", "-")
         takers = [name for name, method in LEARNERS.items() if unused[0] in method.options]
-        hint = " (its complexity is --rounds)" if unused[0] == "alpha" else ""
+        own = self.method.parameter
+        hint = f" (its complexity is --{own})" if unused[0] == "alpha" and own != "filter" else ""
         raise ValueError(
             f"{self.learner} has no --{option}{hint}; {', '.join(takers)} "
             f"{'has' if len(takers) == 1 else 'have'} it."
@@ -370,23 +396,3 @@ class Recipe:
         if isinstance(values.get("alpha"), list):
             values["alpha"] = tuple(values["alpha"])
         return cls(**values)
-
-
-def median_gamma(X: Any, kernel: str, seed: int = 0) -> float:
-    """The gamma for which two items at the median distance have a kernel value of e^-½.
-
-    The median is over the pairs of at most 1000 random items; the result is 1 if all are equal.
-    """
-    from sklearn.metrics import pairwise_distances
-    from sklearn.utils import check_random_state
-
-    m = X.shape[0]
-    index = np.arange(m)
-    if m > MEDIAN_OF:
-        index = np.sort(check_random_state(seed).choice(m, MEDIAN_OF, replace=False))
-    metric, power = MEDIAN_DISTANCE[kernel]
-    distances = pairwise_distances(X[index], metric=metric)[np.triu_indices(len(index), 1)]
-    apart = distances[distances > 1e-12 * max(distances.max(initial=0.0), 1e-300)]
-    if not len(apart):
-        return 1.0
-    return float(0.5 / np.median(apart) ** power)

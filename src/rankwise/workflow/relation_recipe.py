@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 
 from rankwise.spaces.kernels import Kernel
+from rankwise.workflow.kernel_widths import median_gamma
 from rankwise.workflow.ranking_data import Items, Relation
-from rankwise.workflow.recipe import Recipe, SideKernel, median_gamma
+from rankwise.workflow.recipe import Recipe, SideKernel
+
+PASSED_ON = ("tol", "max_iter", "pairwise", "item_effect", "effects")
+"""Options that are arguments of ConditionalRanker, with the same names."""
 
 
 def is_precomputed(recipe: Recipe) -> tuple[bool, bool]:
@@ -26,19 +30,15 @@ def relation_arguments(recipe: Recipe, relation: Relation) -> tuple[dict[str, An
     sides, found = recipe.kernels, {}
     if relation.columns is None and sides[0] != sides[1]:
         raise ValueError("rows and columns are the same nodes: give one kernel, not rows:columns.")
-    own: list[SideKernel] = []
-    known = recipe.method.estimator().get_params()
-    takes_pairs = bool({"pairwise", "fill"} & set(known))
-    if recipe.repair is not None and "repair" not in known:
+    if recipe.effects is not None and recipe.chosen_loss != "regression":
         raise ValueError(
-            f"{recipe.learner} cannot repair similarities: give it semi-definite ones, for example "
-            "by rankwise.kernels.repair_kernel."
+            "--effects needs --loss regression: the ranking loss compares edges of one condition, "
+            "where an intercept and the effect of the condition cancel."
         )
+    own: list[SideKernel] = []
     for name, kernel, objects in zip(("gamma", "column_gamma"), sides, relation.domains):
         gamma = None if kernel.gamma == "auto" else kernel.gamma
-        if kernel.guesses_gamma and own and not takes_pairs:
-            gamma = own[0].gamma
-        elif kernel.guesses_gamma:
+        if kernel.guesses_gamma:
             gamma = median_gamma(objects.X, kernel.name, recipe.seed)
             if relation.columns is not None or name == "gamma":
                 found[name] = gamma
@@ -48,7 +48,7 @@ def relation_arguments(recipe: Recipe, relation: Relation) -> tuple[dict[str, An
         arguments[name] = values[0] if values[0] == values[1] else tuple(values)
     if "column_alpha" in recipe.method.options:
         arguments["fill"] = "model"  # what was not observed is never invented
-    for name in ("tol", "max_iter", "relation", "condition", "repair"):
+    for name in (*PASSED_ON, "relation", "condition", "repair"):
         if name in recipe.method.options and getattr(recipe, name) is not None:
             arguments[name] = getattr(recipe, name)
     return arguments, found
