@@ -6,8 +6,9 @@ value of a house in standard deviations. The kernel is Gaussian, gamma 1/8, C = 
 
 Times are those of training alone, with the kernel matrix given, as in the paper. Batch is the
 solution of the system (2 K̃ + m/C) a = 2 ỹ of the centred kernel matrix, by an inverse as in the
-paper's equation 13, or by one Cholesky factorisation. MPRank(solver="closed") instead decomposes
-the matrix once for every C and all hold-outs.
+paper's equation 13, or by one Cholesky factorisation. MPRank(solver="closed") is a Cholesky
+factorisation too, with checks of the matrix; it decomposes the matrix, once for every C and all
+hold-outs, only when they are asked for.
 
     python -m benchmarks.papers.magnitude_figure1 [largest size, default 4800]
 """

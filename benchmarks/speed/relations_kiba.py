@@ -1,12 +1,13 @@
-"""Made data of the size of KIBA in the four settings: minutes and memory of nested searches.
+"""Made data of the size of KIBA in the four settings: minutes and memory of searches.
 
     python -m benchmarks.speed.relations_kiba [alphas, default 10] [share of the size, default 1.0]
 
-2,116 drugs and 229 targets with features of their own, 118,254 observed edges. Each learner is
-judged by `relational_score`, 5 outer folds in each setting. ConditionalRankerCV chooses among 10
-alphas by 5 inner folds on the edges (conjugate gradients); TwoStepRankerCV fills the rest of the
-matrix with the mean and chooses among the 10 × 10 pairs of alphas by its closed forms. The goal is
-five minutes for each learner in each setting on two cores.
+2,116 drugs and 229 targets with features of their own, 118,254 observed edges. A search is one
+call of fit: ConditionalRankerCV chooses among 10 alphas by 5 folds on the edges (conjugate
+gradients); TwoStepRankerCV fills the rest of the matrix with the mean and chooses among the 10 × 10
+pairs of alphas by its closed forms. A nested search is `relational_score`, which holds 5 such
+searches, one for each outer fold. The goal is five minutes on two cores for the searches of one
+learner in all four settings.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import time
 import warnings
 
 import numpy as np
+from sklearn.base import clone
 
 from benchmarks.speed.harness import print_machine, record
 from rankwise import ConditionalRanker, ConditionalRankerCV, TwoStepRankerCV
@@ -53,19 +55,27 @@ def main(arguments: list[str] | None = None) -> None:
         "TwoStepRankerCV": TwoStepRankerCV(alphas, fill="mean", **rbf),
         "ConditionalRankerCV": ConditionalRankerCV(ConditionalRanker(**rbf), alphas=alphas, cv=5),
     }
-    print(f"{'learner':20} {'setting':8} minutes  score  peak memory")
+    print(f"{'learner':26} {'setting':8} minutes  score  peak memory")
+    for name, model in models.items():
+        total = 0.0
+        for setting in SETTINGS:
+            start = time.perf_counter()
+            found = clone(model).set_params(setting=setting).fit(X, y, edges=edges)
+            total += report(name, setting, time.perf_counter() - start, found.best_score_)
+        print(f"{name}: {total / 60:.2f} minutes in all; goal {GOAL / 60:.0f}", flush=True)
     for name, model in models.items():
         for setting in SETTINGS:
             start = time.perf_counter()
-            found = relational_score(model, X, y, edges, setting=setting)
-            seconds = time.perf_counter() - start
-            peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
-            print(
-                f"{name:20} {setting:8} {seconds / 60:7.2f}  {found.score:.3f}  {peak:.2f} GiB"
-                f"{'' if seconds <= GOAL else '  (over the goal)'}",
-                flush=True,
-            )
-            record("relations of the size of KIBA", f"{name}, {setting}", seconds / GOAL, seconds)
+            score, _ = relational_score(model, X, y, edges, setting=setting)
+            report(f"nested {name}", setting, time.perf_counter() - start, score)
+
+
+def report(name: str, setting: str, seconds: float, score: float) -> float:
+    """Print and record one line; the seconds."""
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 2**20
+    print(f"{name:26} {setting:8} {seconds / 60:7.2f}  {score:.3f}  {peak:.2f} GiB", flush=True)
+    record("relations of the size of KIBA", f"{name}, {setting}", seconds / GOAL, seconds)
+    return seconds
 
 
 if __name__ == "__main__":

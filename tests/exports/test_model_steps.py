@@ -19,9 +19,10 @@ ZOO = models()
 @pytest.mark.parametrize("name", ZOO)
 def test_every_model_of_the_zoo_is_exported_or_refused_with_a_reason(name):
     model, (X_new, *_) = ZOO[name]
-    reasons = {"conditional": "pairs of objects", "gram": "precomputed", "kernel map": "no scores"}
+    reasons = {"gram": "precomputed", "kernel map": "no scores"}
+    for relation in "conditional", "two_step", "kernel filter", "nearest nodes":
+        reasons[relation] = "pairs of objects"
     reasons["without features"] = "without features|precomputed"
-    reasons["interactions"] = "Interactions cannot be exported"
     reason = next((text for word, text in reasons.items() if word in name), None)
     if reason is None and name != "pipeline map":
         features = "abcd" if name == "trained" else None

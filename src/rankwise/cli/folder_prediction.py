@@ -69,7 +69,7 @@ class Folder:
         vars(task)["model"] = _model_of(self.task.model_path, _version(self.task.model_path))
         try:
             target.parent.mkdir(parents=True, exist_ok=True)
-            write_predictions(task, str(target), self.kind, self.tag)
+            write_predictions(task.scored(), str(target), self.kind, self.tag)
         except click.ClickException as error:
             return error.format_message()
         except (ValueError, OSError, MemoryError, ImportError) as error:

@@ -83,7 +83,8 @@ def predict(
     with working("predicting"):
         from rankwise.cli.predictions import write_predictions
 
-        write_predictions(task, output, kind or kind_of(output, "scores"), tag)
+        scored = task.scored()
+    write_predictions(scored, output, kind or kind_of(output, "scores"), tag)
 
 
 def _predict_folder(

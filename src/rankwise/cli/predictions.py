@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rankwise.cli.console import Mistake, write_text
-from rankwise.cli.model_files import ModelAndData
 from rankwise.cli.result_files import write_rows
 from rankwise.io.trec import run_text
 
@@ -15,9 +14,9 @@ if TYPE_CHECKING:
     from rankwise.workflow.ranking_data import Items
 
 
-def write_predictions(task: ModelAndData, output: str, kind: str, tag: str) -> None:
-    """Score the items of a file and write them as `kind`: scores, trec, or a kind of table."""
-    items, scores = task.scored()
+def write_predictions(scored: tuple[Items, np.ndarray], output: str, kind: str, tag: str) -> None:
+    """Write items and their scores as `kind`: scores, trec, or a kind of table."""
+    items, scores = scored
     if kind == "scores":
         write_text(output, score_lines(scores))
     elif kind == "trec":
