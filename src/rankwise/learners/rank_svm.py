@@ -103,7 +103,7 @@ class RankSVM(HingeRanker):
     Parameters
     ----------
     alpha : float > 0
-        Strength of regularisation (the paper's λ; SVMrank's C is 1/(alpha N)).
+        Strength of regularisation (the paper's λ; 1/(2 C) for SVMrank's C with -l 2).
     loss : {"hinge", "squared_hinge"}
     query_weight
         "queries" (default) each query weighs the same, whatever its number of pairs; "size" a pair

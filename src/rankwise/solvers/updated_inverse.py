@@ -10,9 +10,10 @@ behind.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import cho_factor, cho_solve, solve_triangular
+from scipy.linalg import cho_factor, cho_solve
 
 from rankwise.numerics.compiled import compiled
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.cholesky import NormalEquations
 
 REFINED = 1e-13
@@ -109,7 +110,8 @@ class UpdatedInverse:
             S = np.eye(len(Z)) + sign * (Z @ DZ)
             if sign > 0 or float(np.linalg.eigvalsh(S).min(initial=1.0)) > SAFE:
                 root = np.linalg.cholesky(S)
-                half = np.ascontiguousarray(solve_triangular(root, DZ.T, lower=True))
+                # NumPy's solve, because the threads of SciPy's BLAS would compete with NumPy's.
+                half = np.linalg.solve(root, DZ.T)
                 inverse = half.T @ half
                 inverse *= -sign
                 inverse += self.inverse
@@ -151,7 +153,8 @@ class UpdatedInverse:
 
         Otherwise, and if nothing was updated yet, by one factorisation, O(r³/3).
         """
-        w = None if self._inverse is None else self._refined(self._inverse)
+        with one_blas_thread():  # a second thread would not read the matrices faster
+            w = None if self._inverse is None else self._refined(self._inverse)
         if w is None:
             self._inverse = None
             return NormalEquations(self.gram.high, self.moments.high).path([self.alpha])[0]
