@@ -22,7 +22,7 @@ from rankwise.evaluation.relational_folds import (
     relational_splits,
 )
 from rankwise.exceptions import EstimateWarning
-from rankwise.learners.conditional_ranker_cv import SETTINGS
+from rankwise.learners.relation_model_search import SETTINGS
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState
 from rankwise.numerics.progress import track

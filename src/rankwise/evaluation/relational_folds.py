@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils import _safe_indexing
 
-from rankwise.learners.conditional_ranker_cv import SETTINGS
+from rankwise.learners.relation_model_search import SETTINGS
 from rankwise.model_selection.folds import Fold, RandomState
 from rankwise.numerics.progress import track
 from rankwise.spaces.kernels import Kernel

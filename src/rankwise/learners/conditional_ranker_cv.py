@@ -2,44 +2,29 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator, clone
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.relation_holdouts import RelationHoldouts
 from rankwise.learners.conditional_ranker import ConditionalRanker, relation_problem
+from rankwise.learners.relation_model_search import SETTINGS, RelationModelSearch
 from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
 from rankwise.model_selection.choosing import ScoredGrid, search_grid
 from rankwise.model_selection.condition_values import condition_values
 from rankwise.model_selection.folds import Fold
-from rankwise.model_selection.relational_splits import (
-    ColumnSplit,
-    EdgeSplit,
-    RowColumnSplit,
-    RowSplit,
-)
 from rankwise.numerics.progress import track
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.relation import Labels
 from rankwise.validation import check_alphas, check_choice
-
-SETTINGS = {
-    "edges": (EdgeSplit, "edge"),
-    "rows": (RowSplit, "row"),
-    "columns": (ColumnSplit, "column"),
-    "both": (RowColumnSplit, "both"),
-}
-"""For what is new at test time: folds of any graph, and the hold-outs of a complete graph."""
 
 REFIT = 10
 """The refit may take so many times max_iter iterations."""
@@ -48,7 +33,7 @@ ScoresOf = Callable[[np.ndarray], np.ndarray]
 """Scores (units, a) of held-out edges for a grid of alphas, largest first."""
 
 
-class ConditionalRankerCV(BaseEstimator):
+class ConditionalRankerCV(RelationModelSearch):
     """ConditionalRanker with the alpha, and other parameters, that rank held-out edges best.
 
     Each fold is solved once for all alphas: in closed form if its training edges are a complete
@@ -199,7 +184,7 @@ class ConditionalRankerCV(BaseEstimator):
         """(train, test) of each fold of each relation; [] if single units are left out."""
         if self._leaves_one_out(problem):
             return []
-        splitter = self._splitter(problem)
+        splitter = self._relation_splitter(not problem.two_domains, problem.task.sign != 0)
         drawn = []
         for labels in (labels.as_edges() for labels in problem.labels):
             edges = np.column_stack([labels.rows, labels.columns])
@@ -255,37 +240,6 @@ class ConditionalRankerCV(BaseEstimator):
             return np.array([_test_scores(*fold, alphas) for fold in tracked])
 
         return scores
-
-    def _splitter(self, problem: RelationProblem) -> Any:
-        if hasattr(self.cv, "split") and not isinstance(self.cv, str):
-            return self.cv
-        n_splits = 5 if self.cv == "auto" else self.cv
-        if not isinstance(n_splits, numbers.Integral):
-            raise ValueError(
-                f"cv must be 'auto', 'leave-one-out', a number of folds or a splitter of "
-                f"rankwise.selection; got {self.cv!r}."
-            )
-        one_domain = not problem.two_domains
-        if self.setting == "edges":
-            one_domain = problem.task.sign != 0
-        split, _ = SETTINGS[self.setting]
-        return split(int(n_splits), self.random_state, one_domain=one_domain)
-
-    def predict(self, U, V=None):
-        check_is_fitted(self)
-        return self.best_estimator_.predict(U, V)
-
-    def predict_edges(self, U, V, edges):
-        check_is_fitted(self)
-        return self.best_estimator_.predict_edges(U, V, edges)
-
-    def rank(self, u, V, k=None):
-        check_is_fitted(self)
-        return self.best_estimator_.rank(u, V, k)
-
-    def score(self, U, V, Y) -> float:
-        check_is_fitted(self)
-        return self.best_estimator_.score(U, V, Y)
 
 
 def _value(measure: Measure, y: np.ndarray, s: np.ndarray) -> float:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from dataclasses import KW_ONLY, dataclass
 from functools import partial
@@ -10,12 +9,11 @@ from itertools import product
 from typing import Any
 
 import numpy as np
-from sklearn.base import BaseEstimator
-from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import KernelRepairWarning
 from rankwise.holdout.two_step_holdouts import TwoStepHoldouts, refuse_unknown
-from rankwise.learners.conditional_ranker_cv import SETTINGS, Measure
+from rankwise.learners.conditional_ranker_cv import Measure
+from rankwise.learners.relation_model_search import SETTINGS, RelationModelSearch
 from rankwise.learners.two_step_ranker import (
     SideKernelArguments,
     TwoStepRanker,
@@ -36,7 +34,7 @@ from rankwise.validation import check_alphas, check_choice
 
 
 @dataclass(eq=False, repr=False)
-class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
+class TwoStepRankerCV(SideKernelArguments, RelationModelSearch):
     """TwoStepRanker with the pair of alphas that ranks held-out edges best.
 
     The hold-outs of TwoStepRanker score every pair of alphas for the price of the two
@@ -119,7 +117,7 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
         if self._leaves_one_out(problem, one_domain):
             score = judge.of_holdouts(SETTINGS[self.setting][1], one_domain)
         else:
-            score = judge.of_folds(self._splitter(problem, one_domain))
+            score = judge.of_folds(self._relation_splitter(one_domain, problem.sign != 0))
         scales = problem.rows.scale, problem.columns.scale
         ceiling = measures[0].range[1]
         if problem.sign:
@@ -153,36 +151,6 @@ class TwoStepRankerCV(SideKernelArguments, BaseEstimator):
                 raise
             return False
         return True
-
-    def _splitter(self, problem: TwoStep, one_domain: bool) -> Any:
-        if hasattr(self.cv, "split") and not isinstance(self.cv, str):
-            return self.cv
-        n_splits = 5 if self.cv == "auto" else self.cv
-        if not isinstance(n_splits, numbers.Integral):
-            raise ValueError(
-                "cv must be 'auto', 'leave-one-out', a number of folds or a splitter of "
-                f"rankwise.selection; got {self.cv!r}."
-            )
-        if self.setting == "edges":
-            one_domain = problem.sign != 0
-        split: Any = SETTINGS[self.setting][0]
-        return split(int(n_splits), self.random_state, one_domain=one_domain)
-
-    def predict(self, U, V=None):
-        check_is_fitted(self)
-        return self.best_estimator_.predict(U, V)
-
-    def predict_edges(self, U, V, edges):
-        check_is_fitted(self)
-        return self.best_estimator_.predict_edges(U, V, edges)
-
-    def rank(self, u, V, k=None):
-        check_is_fitted(self)
-        return self.best_estimator_.rank(u, V, k)
-
-    def score(self, U, V, Y) -> float:
-        check_is_fitted(self)
-        return self.best_estimator_.score(U, V, Y)
 
     def __sklearn_tags__(self):
         return TwoStepRanker(kernel=self.kernel).__sklearn_tags__()
