@@ -1,8 +1,9 @@
-"""How often a column is called like a name: on real features, on made ones, and on real names.
+"""How often rows are said to belong together: real features, made ones, and samples of patients.
 
 Real features must not be called names; neither must rounded, counted, graded, binary and random
 integers that depend on each other and decide about y. A column of patients with one to six samples
-each must be found, whatever the noise.
+each must be found, whatever the noise. Without that column the samples show as tight groups, if the
+noise is small beside the differences between patients.
 
     python -m benchmarks.papers.dependent_rows [made data sets, default 2000]
 """
@@ -15,20 +16,54 @@ import numpy as np
 from sklearn import datasets
 
 from benchmarks.papers import data, table
-from rankwise.model_selection.dependent_rows import name_like, repeated_rows
+from rankwise.model_selection.dependent_rows import (
+    name_like,
+    nearly_repeated_rows,
+    repeated_rows,
+)
 
 
 def main(repetitions: int = 2000) -> None:
     rows = []
     for name, X, y in _real():
-        rows.append((name, f"{X.shape[0]} × {X.shape[1]}", _found(X, y), repeated_rows(X)))
-    table.show("real features", ("data", "size", "like a name", "repeated rows"), rows)
+        rows.append(
+            (name, f"{X.shape[0]} × {X.shape[1]}", _found(X, y), repeated_rows(X), _tight(X, y))
+        )
+    header = ("data", "size", "like a name", "repeated rows", "tight groups")
+    table.show("real features", header, rows)
     rng = np.random.default_rng(0)
     alarms = sum(name_like(*_features(rng)) is not None for _ in range(repetitions))
     print(f"\n{alarms} of {repetitions} made data sets without names raise an alarm")
     for noise in (0.02, 0.1, 0.3, 5.0):
         found = sum(name_like(*_patients(rng, noise)) is not None for _ in range(repetitions // 10))
         print(f"noise {noise:g}: names of patients are found in {found} of {repetitions // 10}")
+    tight = sum(nearly_repeated_rows(*_features(rng)) for _ in range(repetitions))
+    print(f"\n{tight} of {repetitions} made data sets without groups are said to have tight groups")
+    rows = []
+    for n in (3, 5, 10, 30):
+        shares = [_share_found(rng, n, noise, repetitions // 20) for noise in NOISES]
+        rows.append((str(n), *(f"{share:.2f}" for share in shares)))
+    header = ("features", *(f"noise {noise:g}" for noise in NOISES))
+    table.show("40 patients with 2, 3 or 6 samples each: share found as tight groups", header, rows)
+
+
+NOISES = (0.01, 0.05, 0.1, 0.2, 0.3)
+
+
+def _tight(X: np.ndarray, y: np.ndarray) -> str:
+    return "yes" if nearly_repeated_rows(X, y) else "–"
+
+
+def _share_found(rng: np.random.Generator, n: int, noise: float, repetitions: int) -> float:
+    found = 0
+    for repetition in range(repetitions):
+        who = np.repeat(np.arange(40), rng.choice([2, 3, 6]))
+        X = rng.normal(size=(40, n))[who] + noise * rng.normal(size=(len(who), n))
+        y = rng.normal(size=40)[who] + 0.2 * rng.normal(size=len(who))
+        if repetition % 2:
+            y = rng.permutation(np.arange(40) % 2)[who].astype(float)
+        found += nearly_repeated_rows(X, y)
+    return found / max(repetitions, 1)
 
 
 def _found(X: np.ndarray, y: np.ndarray) -> str:

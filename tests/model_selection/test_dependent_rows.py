@@ -17,7 +17,7 @@ from rankwise.evaluation import (
     permutation_test,
 )
 from rankwise.exceptions import DependenceWarning
-from rankwise.model_selection.dependent_rows import name_like, repeated_rows
+from rankwise.model_selection.dependent_rows import name_like, nearly_repeated_rows, repeated_rows
 
 RNG = np.random.default_rng(0)
 
@@ -62,6 +62,7 @@ def test_no_alarm_on_real_features(load):
     data = getattr(datasets, f"load_{load}")(as_frame=True)
     assert name_like(data.data, data.target) is None
     assert repeated_rows(data.data) == 0
+    assert not nearly_repeated_rows(data.data, data.target)
 
 
 def test_hardly_any_alarm_on_made_features():
@@ -129,3 +130,54 @@ def test_repeated_rows_without_a_column():
         cross_val_auc(RankRLS(), X, y)
     with pytest.warns(DependenceWarning, match="60 of 60 rows"):
         RankRLSCV([1.0]).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [3, 5, 30])
+@pytest.mark.parametrize("sizes", [2, 3, 6, 12])
+def test_samples_of_patients_that_nobody_names_lie_in_tight_groups(n, sizes):
+    who = np.repeat(np.arange(40), sizes)
+    X = RNG.normal(size=(40, n))[who] + 0.05 * RNG.normal(size=(len(who), n))
+    y = RNG.normal(size=40)[who] + 0.2 * RNG.normal(size=len(who))
+    order = RNG.permutation(len(who))
+    assert nearly_repeated_rows(X[order] * 10.0 ** np.arange(n) + 1e3, y[order])
+    sick = RNG.permutation(np.arange(40) % 2)[who]
+    assert nearly_repeated_rows(pd.DataFrame(X).assign(text="a"), sick)
+    assert not nearly_repeated_rows(X, RNG.permutation(y))
+
+
+def test_tight_groups_are_named_in_warnings_unless_groups_are_given():
+    X, y, who = patients(n=40)
+    with pytest.warns(DependenceWarning, match="Rows of X lie in tight groups.*by groups="):
+        cross_val_auc(RankRLS(), X, y)
+    with pytest.warns(DependenceWarning, match="tight groups"):
+        RankRLSCV([1.0]).fit(X, y)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", DependenceWarning)
+        RankRLSCV([1.0]).fit(X, y, groups=who)
+
+
+def test_smooth_functions_of_features_curves_and_planes_are_no_tight_groups():
+    alarms = 0
+    for _ in range(300):
+        m, n = int(RNG.integers(30, 400)), int(RNG.integers(3, 9))
+        time = RNG.uniform(size=m)
+        X = (
+            RNG.normal(size=(m, n)),
+            RNG.normal(size=(m, 2)) @ RNG.normal(size=(2, n)),
+            time[:, None] ** np.arange(1, n + 1),
+            np.round(RNG.normal(size=(m, n)), 1),
+        )[RNG.integers(4)]
+        score = (X - X.mean(axis=0)) / X.std(axis=0) @ RNG.normal(size=n)
+        score /= score.std()
+        y = (score, np.sin(3 * score), score > 0, RNG.normal(size=m))[RNG.integers(4)]
+        alarms += nearly_repeated_rows(X, np.asarray(y, dtype=float))
+    assert alarms <= 3
+
+
+def test_constant_and_missing_values_are_no_error():
+    X, y, _ = patients(n=40)
+    X[:, 0], X[0, 1] = 3.0, np.nan
+    assert nearly_repeated_rows(X, y)
+    assert not nearly_repeated_rows(X, np.ones(len(y)))
+    assert not nearly_repeated_rows(np.zeros((50, 4)), np.arange(50.0))
+    assert not nearly_repeated_rows(None, y) and not nearly_repeated_rows(X, None)

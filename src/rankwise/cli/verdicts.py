@@ -60,7 +60,12 @@ def verdict_lines(verdict: BaselineVerdict | None) -> list[str]:
 
 def note_dependent_rows(data: Any) -> None:
     """Point out rows that seem to belong together, if no column of queries or groups says so."""
-    from rankwise.model_selection.dependent_rows import name_like, repeated_rows
+    from rankwise.model_selection.dependent_rows import (
+        TIGHT_GROUPS,
+        name_like,
+        nearly_repeated_rows,
+        repeated_rows,
+    )
     from rankwise.workflow.ranking_data import Items
 
     if not isinstance(data, Items) or data.y is None:
@@ -79,4 +84,9 @@ def note_dependent_rows(data: Any) -> None:
         say(
             f"Note: {repeated} of {len(data)} rows occur more than once. If they are samples of "
             "the same thing, held-out scores are too good: --groups COLUMN holds them out together."
+        )
+    elif nearly_repeated_rows(data.X, data.y):
+        say(
+            f"Note: {TIGHT_GROUPS} If the rows of a group are samples of the same thing, held-out "
+            "scores are too good: --groups COLUMN holds them out together."
         )

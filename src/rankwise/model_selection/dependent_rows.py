@@ -1,4 +1,6 @@
-"""Rows that belong together although no groups were named: repeated rows, and columns of names.
+"""Rows that belong together although no groups were named.
+
+They show as repeated rows, as tight groups of rows (tight_groups.py), and as columns of names.
 
 Such rows make cross-validation too good, because a model has seen in training what it is judged on.
 
@@ -24,6 +26,7 @@ from scipy import sparse
 
 from rankwise.exceptions import DependenceWarning
 from rankwise.metrics.ties import twins_of
+from rankwise.model_selection.tight_groups import in_tight_groups
 
 FEWEST_VALUES, SHARE_OF_ROWS = 5, 0.5
 NEARLY_EQUAL = 0.25
@@ -37,6 +40,10 @@ MOST_ENTRIES, MOST_ROWS = 20_000_000, 50_000
 MANY_REPEATED, CONTINUOUS = 0.1, 10
 """Repeated rows are pointed out if they are this share of all rows, and if a feature has more
 distinct values than that: rows of a few binary features repeat by chance."""
+TIGHT_GROUPS = (
+    "Rows of X lie in tight groups: the nearest row has nearly the same score, and rows a little "
+    "further away tell hardly anything."
+)
 
 
 class NameLike(NamedTuple):
@@ -95,10 +102,22 @@ def name_like(X: Any, y: Any = None, names: Sequence[str] | None = None) -> Name
     return None
 
 
+def nearly_repeated_rows(X: Any, y: Any) -> bool:
+    """Whether rows lie in tight groups by their scores and their features of many values."""
+    columns = _columns(X, None)
+    y = None if y is None or np.ndim(y) != 1 else np.asarray(y)
+    if columns is None or y is None or y.dtype.kind not in "biuf":
+        return False
+    numbers = [values.astype(float) for _, values in columns if values.dtype.kind in "biuf"]
+    numbers = [values for values in numbers if np.isfinite(values).all()]
+    numbers = [values for values in numbers if len(np.unique(values)) > CONTINUOUS]
+    return bool(numbers) and in_tight_groups(np.column_stack(numbers), y)
+
+
 def warn_of_dependent_rows(
     X: Any, y: Any, names: Sequence[str] | None = None, stacklevel: int = 3
 ) -> None:
-    """Warn of repeated rows, or of a column that is like a name."""
+    """Warn of repeated rows, of tight groups of rows, or of a column that is like a name."""
     too_good = "models have seen it in training, and the estimate is too good"
     found = name_like(X, y, names)
     if found is not None:
@@ -114,6 +133,13 @@ def warn_of_dependent_rows(
         warnings.warn(
             f"{repeated} of {len(X)} rows of X occur more than once. If they are samples of the "
             f"same thing, {too_good}: name what belongs together by groups=.",
+            DependenceWarning,
+            stacklevel=stacklevel + 1,
+        )
+    elif nearly_repeated_rows(X, y):
+        warnings.warn(
+            f"{TIGHT_GROUPS} If the rows of a group are samples of the same thing, {too_good}: "
+            "name what belongs together by groups=.",
             DependenceWarning,
             stacklevel=stacklevel + 1,
         )
