@@ -16,6 +16,7 @@ from rankwise.holdout.class_judging import (
     FirstClass,
     Judging,
     first_class,
+    first_small_class,
     judge_items,
     judge_two_classes,
     workspace,
@@ -44,7 +45,6 @@ class Batch(NamedTuple):
     effect_e: np.ndarray
 
 
-@compiled
 def judge_classes(
     base: ClassBase,
     lost: float,
@@ -58,29 +58,87 @@ def judge_classes(
     Every item weighs `lost`. `which` is the order, larger classes first, and a matrix that says
     which pairs of classes are wanted; a matrix without rows wants all of them.
     """
-    order, wanted = which
-    sizes = np.diff(base.class_starts)
+    largest = which[0][low]
+    size = base.class_starts[largest + 1] - base.class_starts[largest]
+    judge = judge_small_classes if size <= SMALL else judge_all_classes
+    judge(base, lost, which, low, high, judging)
+
+
+@compiled
+def judge_small_classes(
+    base: ClassBase,
+    lost: float,
+    which: tuple[np.ndarray, np.ndarray],
+    low: int,
+    high: int,
+    judging: Judging,
+) -> None:
+    """`judge_classes` if no class has more than SMALL items. Compiling the rest takes seconds."""
+    order, starts, others = which[0], base.class_starts, np.empty_like(which[0])
     for position in range(low, high):
         a = order[position]
-        others = order[position + 1 :]
-        if len(wanted) > 0:
-            others = others[wanted[a][others]]
-        if len(others) == 0:
-            continue
-        if sizes[a] == 1:
-            judge_items(base, lost, a, others, judging)
-            continue
-        of_a = first_class(base, lost, a)
-        start = int(np.count_nonzero(sizes[others] > SMALL))
-        room = workspace(base, others[:start], sizes[a])
-        for b in others[:start]:
-            judge_two_classes(base, lost, of_a, b, room, judging)
-        while start < len(others):
-            n, stop = sizes[others[start]], start + 1
-            while stop < min(len(others), start + LANES) and sizes[others[stop]] == n:
-                stop += 1
-            judge_batch(base, lost, of_a, others[start:stop], judging)
-            start = stop
+        count, _ = wanted_classes(which, position, starts, others)
+        if count > 0 and starts[a + 1] - starts[a] == 1:
+            judge_items(base, lost, a, others[:count], judging)
+        elif count > 0:
+            of_a = first_small_class(base, lost, a)
+            judge_batches(base, lost, of_a, others[:count], judging)
+
+
+@compiled
+def judge_all_classes(
+    base: ClassBase,
+    lost: float,
+    which: tuple[np.ndarray, np.ndarray],
+    low: int,
+    high: int,
+    judging: Judging,
+) -> None:
+    """`judge_classes` if some class has more than SMALL items."""
+    order, starts, others = which[0], base.class_starts, np.empty_like(which[0])
+    for position in range(low, high):
+        a = order[position]
+        count, large = wanted_classes(which, position, starts, others)
+        if count > 0 and starts[a + 1] - starts[a] == 1:
+            judge_items(base, lost, a, others[:count], judging)
+        elif count > 0:
+            of_a = first_class(base, lost, a)
+            room = workspace(base, others[:large], starts[a + 1] - starts[a])
+            for b in others[:large]:
+                judge_two_classes(base, lost, of_a, b, room, judging)
+            judge_batches(base, lost, of_a, others[large:count], judging)
+
+
+@compiled
+def wanted_classes(
+    which: tuple[np.ndarray, np.ndarray], position: int, starts: np.ndarray, others: np.ndarray
+) -> tuple[int, int]:
+    """The wanted classes after `position` go into `others`: how many, and how many are large."""
+    order, wanted = which
+    a, count, large = order[position], 0, 0
+    for b in order[position + 1 :]:
+        if len(wanted) == 0 or wanted[a, b]:
+            others[count] = b
+            count += 1
+            if starts[b + 1] - starts[b] > SMALL:
+                large = count
+    return count, large
+
+
+@compiled
+def judge_batches(
+    base: ClassBase, lost: float, of_a: FirstClass, others: np.ndarray, judging: Judging
+) -> None:
+    """All pairs of an item of class a and an item of a small class, by runs of equal sizes."""
+    starts, start = base.class_starts, 0
+    while start < len(others):
+        size, stop = starts[others[start] + 1] - starts[others[start]], start + 1
+        while stop < min(len(others), start + LANES):
+            if starts[others[stop] + 1] - starts[others[stop]] != size:
+                break
+            stop += 1
+        judge_batch(base, lost, of_a, others[start:stop], judging)
+        start = stop
 
 
 @compiled
@@ -158,9 +216,11 @@ def change_second_classes(
     diagonal, rank_one = noise[0], noise[1] * base.root[0] ** 2
     firsts, M_aa, M_ba, M_bb, e_a, e_b, effect_a = batch[:7]
     n, n_a, lanes = M_ba.shape
-    before, sums, S = M_ba.copy(), np.empty(lanes), rank_one - M_bb
+    before, sums, S = M_ba.copy(), np.empty(lanes), np.empty((n, n, lanes))
     for j in range(n):
-        S[j, j] += diagonal
+        for x in range(n):
+            for l in range(lanes):
+                S[j, x, l] = (rank_one + diagonal if x == j else rank_one) - M_bb[j, x, l]
     solve_lanes(S, M_ba, M_bb, e_b)
     for j in range(n):
         for l in range(lanes):
@@ -174,7 +234,8 @@ def change_second_classes(
                     e_a[i, c, l] += before[j, i, l] * e_b[j, c, l]
     for X in (M_ba, M_bb, e_b):
         for c in range(X.shape[1]):
-            sums[:] = 0.0
+            for l in range(lanes):
+                sums[l] = 0.0
             for j in range(n):
                 for l in range(lanes):
                     sums[l] += rank_one * X[j, c, l]

@@ -19,6 +19,7 @@ import numpy as np
 from rankwise.holdout.class_systems import (
     ClassBase,
     add_inverse_noise,
+    eliminate,
     inverse_noise,
     solve_in_place,
     times_inverse_noise,
@@ -97,19 +98,45 @@ class TwoClasses(NamedTuple):
 
 @compiled
 def first_class(base: ClassBase, lost: float, a: int) -> FirstClass:
-    first, last = base.class_starts[a], base.class_starts[a + 1]
-    m, k, r = len(base.M), base.e.shape[1], base.steps.shape[1]
-    rows = np.empty((last - first, m + k + r))
-    rows[:, :m] = base.M[first:last]
-    rows[:, m : m + k] = base.e[first:last]
-    rows[:, m + k :] = base.steps[first:last]
-    u, noise = base.root[first:last], inverse_noise(base, a, lost)
-    S = -base.M[first:last, first:last]
-    add_inverse_noise(S, u, noise)
+    """Class a loses one item: one system of its size."""
+    S, rows = system_of_class(base, lost, a)
     solve_in_place(S, rows)
-    after = rows.copy()
-    times_inverse_noise(after, u, noise)
-    sums = np.zeros(m)
+    return solved_class(base, lost, a, rows)
+
+
+@compiled
+def first_small_class(base: ClassBase, lost: float, a: int) -> FirstClass:
+    """The same, by elimination only."""
+    S, rows = system_of_class(base, lost, a)
+    eliminate(S, rows)
+    return solved_class(base, lost, a, rows)
+
+
+@compiled
+def system_of_class(base: ClassBase, lost: float, a: int) -> tuple[np.ndarray, np.ndarray]:
+    """S = Z⁻² − M on class a, and the rows of class a of M, e and the steps."""
+    first, n = base.class_starts[a], base.class_starts[a + 1] - base.class_starts[a]
+    m, k, r = len(base.M), base.e.shape[1], base.steps.shape[1]
+    S, rows = np.empty((n, n)), np.empty((n, m + k + r))
+    for i in range(n):
+        for x in range(m):
+            rows[i, x] = base.M[first + i, x]
+        for c in range(k):
+            rows[i, m + c] = base.e[first + i, c]
+        for b in range(r):
+            rows[i, m + k + b] = base.steps[first + i, b]
+        for j in range(n):
+            S[i, j] = -base.M[first + i, first + j]
+    add_inverse_noise(S, base.root[first : first + n], inverse_noise(base, a, lost))
+    return S, rows
+
+
+@compiled
+def solved_class(base: ClassBase, lost: float, a: int, rows: np.ndarray) -> FirstClass:
+    """What class a leaves behind, from the solution `rows` of its system."""
+    first, last, m = base.class_starts[a], base.class_starts[a + 1], len(base.M)
+    u, after, sums = base.root[first:last], rows.copy(), np.zeros(m)
+    times_inverse_noise(after, u, inverse_noise(base, a, lost))
     for i in range(last - first):
         for x in range(m):
             sums[x] += u[i] * after[i, x]
@@ -200,8 +227,10 @@ def change_rows(
     large = n_a * n_b * n_b >= SMALL_PRODUCT
     if large:
         between = np.ascontiguousarray(M[first : first + n_b, of_a.first : of_a.last])
-        rhs[:, :n_b] = np.dot(between, np.ascontiguousarray(Y[:, first : first + n_b]))
-        rhs[:, :n_b] += M[first : first + n_b, first : first + n_b]
+        product = np.dot(between, np.ascontiguousarray(Y[:, first : first + n_b]))
+        for j in range(n_b):
+            for x in range(n_b):
+                rhs[j, x] = product[j, x] + M[first + j, first + x]
     for j in range(n_b):
         if base.steps.shape[1] > 0:
             change = lost / base.V * (base.steps[first + j, of_a.a] + base.steps[first + j, b])

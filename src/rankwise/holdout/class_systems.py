@@ -153,7 +153,10 @@ def times_inverse_noise(Y: np.ndarray, u: np.ndarray, noise: tuple[float, float]
 def solve_in_place(S: np.ndarray, rhs: np.ndarray) -> None:
     """`rhs` becomes S⁻¹ rhs for a positive definite S, which is overwritten."""
     if len(S) >= LARGE:
-        rhs[:] = np.linalg.solve(np.ascontiguousarray(S), np.ascontiguousarray(rhs))
+        solved = np.linalg.solve(np.ascontiguousarray(S), np.ascontiguousarray(rhs))
+        for i in range(rhs.shape[0]):
+            for c in range(rhs.shape[1]):
+                rhs[i, c] = solved[i, c]
     else:
         eliminate(S, rhs)
 
