@@ -86,14 +86,13 @@ def leave_blocks_out(
     most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
 
     def task(low: int, high: int) -> None:
-        if isinstance(F, np.ndarray) and F.flags.c_contiguous:
-            rows = np.empty((3, most, r))
-            _leave_blocks_of_features_out(F, V, rows, arranged, systems, (low, high), out, safe)
-            return
-        for block in range(low, high):
-            P = np.ascontiguousarray(F[blocks[block]] @ V)
-            B, which = np.empty_like(P), (block, block + 1)
-            _leave_blocks_of_rows_out(P, B, arranged, systems, which, out, safe)
+        while low < high:
+            stop = max(low + 1, int(np.searchsorted(starts, starts[low] + most, "right")) - 1)
+            stop = min(stop, high)
+            P = np.ascontiguousarray(F[items[starts[low] : starts[stop]]] @ V)
+            which = (low, stop)
+            _leave_blocks_of_rows_out(P, np.empty_like(P), arranged, systems, which, out, safe)
+            low = stop
 
     with one_blas_thread():
         over_ranges(task, len(blocks), work=1e3 * out.shape[0] * len(moments) * a)
@@ -132,33 +131,6 @@ def _in_lanes(columns: int) -> int:
 
 
 @compiled
-def _leave_blocks_of_features_out(
-    F: np.ndarray,
-    V: np.ndarray,
-    buffers: np.ndarray,
-    blocks: Blocks,
-    systems: Systems,
-    which: tuple[int, int],
-    out: np.ndarray,
-    safe: np.ndarray,
-) -> None:
-    """A range of blocks; P = F V is computed for as many rows at a time as the buffers hold."""
-    items, starts = blocks.items, blocks.starts
-    low, high = which
-    while low < high:
-        stop = low + 1
-        while stop < high and starts[stop + 1] - starts[low] <= buffers.shape[1]:
-            stop += 1
-        count = starts[stop] - starts[low]
-        rows, P, B = buffers[0, :count], buffers[1, :count], buffers[2, :count]
-        for i in range(count):
-            rows[i] = F[items[starts[low] + i]]
-        np.dot(rows, V, P)
-        _leave_blocks_of_rows_out(P, B, blocks, systems, (low, stop), out, safe)
-        low = stop
-
-
-@compiled
 def _leave_blocks_of_rows_out(
     P: np.ndarray,
     B: np.ndarray,
@@ -174,34 +146,52 @@ def _leave_blocks_of_rows_out(
     low, high = which
     first, (r, lanes), k = starts[low], D.shape, len(moments)
     half_rows(P, transposed, Span(queries[low], queries[high], 0, r), first, -1, B)
-    root = np.sqrt(D)
+    root, x, back = np.sqrt(D), np.empty((r, lanes)), np.empty((r, lanes))
     for block in range(low, high):
         start, stop = starts[block], starts[block + 1]
-        B_U, P_U, u = B[start - first : stop - first], P[start - first : stop - first], stop - start
-        B_t = np.ascontiguousarray(B_U.T)
-        by_items = u <= r
+        u = stop - start
+        B_U, P_U = B[start - first : stop - first], P[start - first : stop - first]
+        z, B_t, by_items = np.empty((u, lanes)), np.empty((r, u)), u <= r
+        for i in range(u):
+            for s in range(r):
+                B_t[s, i] = B_U[i, s]
         if not by_items:
-            T = _by_features(np.dot(B_t, B_U), root)
+            T = _by_features(B_U, B_t, root)
         else:
-            T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U * root[:, 0])
+            T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U, D)
         size = min(u, r)
         safe[block] = _cholesky(T, size, lanes, smallest)
         if not safe[block]:
             continue
         for output in range(k):
-            beta_U = np.ascontiguousarray(beta[start:stop, output])
             if by_items:
-                x = moments[output].reshape(r, 1) * D
-                z = beta_U.reshape(-1, 1) - np.dot(B_U, x)
+                for s in range(r):
+                    for c in range(lanes):
+                        x[s, c] = moments[output, s] * D[s, c]
+                np.dot(B_U, x, z)
+                for i in range(u):
+                    for c in range(lanes):
+                        z[i, c] = beta[start + i, output] - z[i, c]
                 _solve(T, z, size, lanes)
-                x -= D * np.dot(B_t, z)
+                np.dot(B_t, z, back)
+                for s in range(r):
+                    for c in range(lanes):
+                        x[s, c] -= D[s, c] * back[s, c]
             else:
-                x = (moments[output] - np.dot(B_t, beta_U)).reshape(r, 1) * root
+                for s in range(r):
+                    rest = moments[output, s]
+                    for i in range(u):
+                        rest -= B_t[s, i] * beta[start + i, output]
+                    for c in range(lanes):
+                        x[s, c] = rest * root[s, c]
                 _solve(T, x, size, lanes)
-                x *= root
-            predictions = np.dot(P_U, x)
+                for s in range(r):
+                    for c in range(lanes):
+                        x[s, c] *= root[s, c]
+            np.dot(P_U, x, z)
             for i in range(u):
-                out[items[start + i], output] = predictions[i, : out.shape[2]]
+                for c in range(out.shape[2]):
+                    out[items[start + i], output, c] = z[i, c]
 
 
 @compiled
@@ -220,38 +210,50 @@ def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
                 np.dot(products[:filled], D, packed[place : place + filled])
                 place += filled
                 filled = 0
-    packed[:u] += 1.0
+    _add_identity(packed, u)
     return packed
 
 
 @compiled
-def _at_one_alpha(half: np.ndarray) -> np.ndarray:
-    """I − B_U D B_Uᵀ for a single column D, from half = B_U D^½; packed in the same way."""
-    u = len(half)
-    product = np.dot(half, half.T)
+def _at_one_alpha(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
+    """I − B_U D B_Uᵀ for a single column D, packed in the same way."""
+    u, r = B_U.shape
+    transposed, product = np.empty((r, u)), np.empty((u, u))
+    for i in range(u):
+        for s in range(r):
+            transposed[s, i] = D[s, 0] * B_U[i, s]
+    np.dot(B_U, transposed, product)
     packed = np.empty((u * (u + 1) // 2, 1))
     place = 0
     for d in range(u):
         for i in range(u - d):
             packed[place, 0] = -product[i, i + d]
             place += 1
-    packed[:u] += 1.0
+    _add_identity(packed, u)
     return packed
 
 
 @compiled
-def _by_features(gram: np.ndarray, root: np.ndarray) -> np.ndarray:
-    """I − D^½ (B_UᵀB_U) D^½ for every column D^½, packed in the same way."""
+def _by_features(B_U: np.ndarray, B_t: np.ndarray, root: np.ndarray) -> np.ndarray:
+    """I − D^½ (B_UᵀB_U) D^½ for every column D, packed in the same way."""
     r, a = root.shape
-    packed = np.empty((r * (r + 1) // 2, a))
+    gram, packed = np.empty((r, r)), np.empty((r * (r + 1) // 2, a))
+    np.dot(B_t, B_U, gram)
     place = 0
     for d in range(r):
         for s in range(r - d):
             for c in range(a):
                 packed[place, c] = -gram[s, s + d] * root[s, c] * root[s + d, c]
             place += 1
-    packed[:r] += 1.0
+    _add_identity(packed, r)
     return packed
+
+
+@compiled
+def _add_identity(packed: np.ndarray, size: int) -> None:
+    for i in range(size):
+        for c in range(packed.shape[1]):
+            packed[i, c] += 1.0
 
 
 @compiled
