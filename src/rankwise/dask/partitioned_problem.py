@@ -34,7 +34,8 @@ from rankwise.losses.pair_losses import TieFreeLoss
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import Features, ReducedSpace, Representation
+from rankwise.spaces.representation import Representation
+from rankwise.spaces.space import Features, ReducedSpace
 from rankwise.supervision.supervision import refuse_no_preference
 
 SPREAD = (

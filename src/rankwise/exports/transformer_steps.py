@@ -26,7 +26,7 @@ from rankwise.exports.scoring_steps import (
 from rankwise.learners.interactions import COSINE, PRODUCT
 from rankwise.numerics.arrays import dense
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import Representation
+from rankwise.spaces.representation import Representation
 from rankwise.workflow.trained_model import TrainedModel
 
 DEFAULT_GAMMA = {"chi2": 1.0}

@@ -18,7 +18,7 @@ from rankwise.learners.ranker import LINEAR, Ranker
 from rankwise.losses.losses_by_name import quadratic_loss
 from rankwise.losses.pair_losses import PairCost
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Folds, Splits, group_labels
-from rankwise.spaces.space import Representation
+from rankwise.spaces.representation import Representation
 from rankwise.supervision.censored import read_censored
 from rankwise.validation import check_items, check_positive, check_scores, refuse_extreme_weights
 

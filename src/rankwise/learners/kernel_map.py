@@ -14,7 +14,7 @@ from rankwise.learners.ranker import BasisArguments
 from rankwise.model_selection.folds import read_splits
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
-from rankwise.spaces.space import Representation
+from rankwise.spaces.representation import Representation
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_index, check_items
 

@@ -9,7 +9,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.learners.ranker import check_max_iter
-from rankwise.learners.risk_ranker import RiskRanker
+from rankwise.learners.risk_ranker import Pull, RiskRanker
 from rankwise.learners.stability_bound import check_delta, given_or_measured, stability_bound
 from rankwise.losses.epsilon_insensitive import pair_normaliser, residual_risk
 from rankwise.losses.risk import Risk
@@ -98,7 +98,9 @@ class MagnitudeRanker(MagnitudeSupervision):
             )
             last = column == told.n_outputs - 1
             solutions.append(self._checked(self._in_units_of_C(solution), last))
-        self._set_solutions(space, solutions, self._single_output)
+        # ‖h‖² has the weight 1 in the objective of the class.
+        pulls = [Pull.of(found.objective, 1.0, np.ptp(y)) for found, y in zip(solutions, told.Y.T)]
+        self._set_solutions(space, solutions, self._single_output, pulls)
 
     def _tolerance(self, risk: Risk) -> float:
         """tol, for norm 1 as a share of the risk at h = 0."""

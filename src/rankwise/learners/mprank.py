@@ -20,7 +20,8 @@ from rankwise.solvers.moments import CentredMoments
 from rankwise.solvers.online import FeatureRows, KernelRows, OnlineSolver
 from rankwise.spaces.definiteness import check_gram
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import LinearSpace, ReducedSpace, Representation
+from rankwise.spaces.representation import Representation
+from rankwise.spaces.space import LinearSpace, ReducedSpace
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems
 from rankwise.validation import check_choice, check_items, check_positive, check_scores

@@ -12,6 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 from rankwise.exceptions import PreferenceWarning
 from rankwise.learners.fit_memory import checksum
 from rankwise.learners.ranker import BasisArguments, Ranker, check_max_iter, warn_unless_converged
+from rankwise.learners.risk_ranker import Pull, check_digits
 from rankwise.learners.strength_uncertainty import StrengthUncertainty
 from rankwise.losses.logistic import TIES as TIE_RULES
 from rankwise.losses.logistic import LogisticRisk, logistic_risk, outcome_probabilities
@@ -21,6 +22,7 @@ from rankwise.solvers.solver import Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import choose_basis
 from rankwise.spaces.own_strengths import StrengthSpace, strength_space
+from rankwise.spaces.space import CholeskySpace
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
@@ -93,7 +95,12 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
         return {"tol": self.tol, "max_iter": self.max_iter}
 
     def _set_fit(
-        self, X: Matrix | None, space: StrengthSpace, risk: LogisticRisk, solution: Solution
+        self,
+        X: Matrix | None,
+        space: StrengthSpace,
+        risk: LogisticRisk,
+        solution: Solution,
+        alpha: float,
     ) -> None:
         """The fitted attributes."""
         f = np.asarray(space.features @ solution.w)
@@ -105,8 +112,13 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
         else:
             assert X is not None
             part = space.features_part(solution.w)[:, None]
-            self._set_model(space.space, space.space.to_model(part), True)
-            f = own + np.asarray(self._scores(self.representation.of(X)))
+            coefficients = space.space.to_model(part)
+            if isinstance(space.space, CholeskySpace) and not Kernel.of(self).is_linear:
+                f = np.asarray(space.space.features @ part[:, 0])
+                pull = Pull.of(solution.objective, alpha)
+                check_digits(space.space, coefficients[:, 0], f, pull, type(self).__name__)
+            self._set_model(space.space, coefficients, True)
+            f = own + self.representation.scores(X, self.coefficients)
         self.components_ = risk.counts.components()
         if space.space is None:  # the minimum has mean 0 in each component, up to rounding
             among = self.components_ + 1
@@ -291,7 +303,7 @@ class RankLogistic(LogisticRanker):
         (solution,) = logistic_path(space.features, risk, [alpha], **self._limits)
         warn_unless_converged(solution, self)
         self._has_queries = qid is not None
-        self._set_fit(X, space, risk, solution)
+        self._set_fit(X, space, risk, solution, alpha)
         self._keep_for_uncertainty(X, given, risk, (supervision.preferences, groups))
         return self
 

@@ -126,7 +126,7 @@ class RankLogisticCV(LogisticRanker):
         solution = solve_path(space.features, risk, path)[-1]
         tally.warn(self)
         self._has_queries = qid is not None
-        self._set_fit(X, space, risk, solution)
+        self._set_fit(X, space, risk, solution, self.alpha_)
         self._keep_for_uncertainty(X, given, risk, (supervision.preferences, groups))
         return self
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.learners.ranker import check_max_iter
-from rankwise.learners.risk_ranker import RiskRanker
+from rankwise.learners.risk_ranker import Pull, RiskRanker
 from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks, is_smooth, query_weighting
 from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
@@ -191,7 +191,8 @@ class RankSVM(HingeRanker):
             self._solver_class(), space.features, risks, alpha, starts=starts, **limits
         )
         self._last = np.array([found.w for found in solutions]) if self.warm_start else None
-        self._set_solutions(space, solutions, single)
+        pulls = [Pull.of(found.objective, alpha) for found in solutions]
+        self._set_solutions(space, solutions, single, pulls)
         return self
 
     def _starts(self, n: int, k: int) -> list[np.ndarray | None]:

@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike
 from rankwise.holdout.risk_holdouts import RiskHoldouts
 from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import ConvergenceTally
+from rankwise.learners.risk_ranker import Pull
 from rankwise.losses.risk import Risk
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits, group_labels, kept_together
@@ -135,7 +136,8 @@ class RankSVMCV(HingeRanker):
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
         solutions = [solve_path(space.features, risk, path)[-1] for risk in risks]
         tally.warn(self)
-        self._set_solutions(space, solutions, single)
+        pulls = [Pull.of(found.objective, self.alpha_) for found in solutions]
+        self._set_solutions(space, solutions, single, pulls)
         return self
 
     def _folds(self, supervision: Supervision, groups) -> Folds | PreferenceFolds:

@@ -20,7 +20,8 @@ from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.solvers.solver import CONVERGED, INTERRUPTED, MAX_ITER, STALLED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
-from rankwise.spaces.space import Representation, Space
+from rankwise.spaces.representation import Representation
+from rankwise.spaces.space import Space
 from rankwise.supervision.censored import CensoredItems, read_censored
 from rankwise.supervision.queries import Queries, check_scored_queries
 from rankwise.supervision.supervision import ScoredItems, Supervision
@@ -155,7 +156,7 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
             return self._scores(check_items(self, X, reset=False, dtype=self.precisions(LINEAR)))
         representation = self.representation
         X = check_items(self, X, reset=False, dtype=self.precisions(representation.kernel))
-        return self._scores(representation.of(X))
+        return representation.scores(X, self.coefficients)
 
     def _scores(self, represented) -> np.ndarray:
         return represented @ self.coefficients

@@ -2,17 +2,57 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, warn_unless_converged
 from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
+from rankwise.solvers.rounding_errors import LOST_TERMS, STANDARDISE
 from rankwise.solvers.solver import INTERRUPTED, Solution, Solver
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import Space, build_space
+from rankwise.spaces.space import CholeskySpace, Space, build_space
+
+
+class Pull(NamedTuple):
+    """The objective divided by alpha, and the difference of scores that pairs ask for."""
+
+    of_pairs: float
+    margin: float
+
+    @classmethod
+    def of(cls, objective: float | None, alpha: float, margin: float = 1.0) -> Pull:
+        assert objective is not None
+        return cls(objective / alpha if alpha > 0 else np.inf, margin or 1.0)
+
+
+def check_digits(
+    space: CholeskySpace, b: np.ndarray, f: np.ndarray, pull: Pull, learner: str
+) -> None:
+    """ValueError if rounding errors of the kernel decide about the scores f = K b, and a warning if
+    they may; O(m). Σ|a| of the minimiser is about the objective over alpha and the margin."""
+    digits, index = space.digits, space.representation.basis_index
+    assert index is not None
+    misses = digits.may_miss_terms(pull.of_pairs / pull.margin**2)
+    if misses and digits.hides_terms:
+        raise ValueError(f"{LOST_TERMS}: {STANDARDISE}.")
+    if digits.decide(index, b, min(float(np.ptp(f)), pull.margin)):
+        raise ValueError(
+            f"rounding errors of the kernel decide about the scores of {learner}, because alpha is "
+            f"so small beside the values of the kernel: {STANDARDISE}."
+        )
+    if misses and digits.nearly_equal:
+        warnings.warn(
+            "all values of the kernel are nearly equal, and rounding errors may have taken "
+            f"what tells the items apart from the scores of {learner}: {STANDARDISE}.",
+            ConvergenceWarning,
+            stacklevel=4,
+        )
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -21,7 +61,8 @@ class RiskRanker(BasisArguments, MultiOutputRanker):
 
     def _feature_space(self, X: Matrix) -> Space:
         """The space with features: X itself, a Cholesky factor of the kernel, or a reduced set."""
-        return build_space(X, Kernel.of(self), self.basis, self.random_state, as_features=True)
+        given = (X, Kernel.of(self), self.basis, self.random_state)
+        return build_space(*given, as_features=True, ignore_offsets=True)
 
     def _minimise(
         self,
@@ -48,9 +89,16 @@ class RiskRanker(BasisArguments, MultiOutputRanker):
         warn_unless_converged(solution, self, stacklevel=stacklevel)
         return solution
 
-    def _set_solutions(self, space: Space, solutions: list[Solution], single: bool) -> None:
+    def _set_solutions(
+        self, space: Space, solutions: list[Solution], single: bool, pulls: Sequence[Pull]
+    ) -> None:
         W = np.array([solution.w for solution in solutions])
-        self._set_model(space, space.to_model(W.T), single)
+        coefficients = space.to_model(W.T)
+        if isinstance(space, CholeskySpace):
+            scores = space.features @ W.T
+            for b, f, pull in zip(coefficients.T, scores.T, pulls):
+                check_digits(space, b, f, pull, type(self).__name__)
+        self._set_model(space, coefficients, single)
         for name in ("objective", "gap", "n_iter", "history"):
             values = [getattr(solution, name) for solution in solutions]
             whole = values if name == "history" else np.array(values)

@@ -77,15 +77,19 @@ class ScorePosterior:
             return Items(dense(self._scaled.phi), None)
         assert space.space is not None
         known = space.space
-        represented = known.represent(X)
-        if isinstance(known, LinearSpace):
-            phi = dense(represented)
+        view = known.from_anchor if isinstance(known, CholeskySpace) else None
+        if view is not None:  # scores less that of the first training item
+            pivots = known.representation.X_basis
+            assert pivots is not None
+            phi = view.matrix(X, pivots) @ known.to_model(np.eye(space.n_features))
+        elif isinstance(known, LinearSpace):
+            phi = dense(known.represent(X))
         else:
-            phi = np.asarray(represented @ known.to_model(np.eye(space.n_features)))
+            phi = np.asarray(known.represent(X) @ known.to_model(np.eye(space.n_features)))
         unseen = None
         kernel = known.representation.kernel
         if isinstance(known, CholeskySpace) and not kernel.is_precomputed:
-            unseen = kernel.matrix(X, X) - phi @ phi.T
+            unseen = (kernel if view is None else view).matrix(X, X) - phi @ phi.T
             np.fill_diagonal(unseen, np.maximum(unseen.diagonal(), 0.0))
         if space.item_effect:
             own = space.item_effect * np.eye(n)

@@ -16,6 +16,13 @@ def dense(X: Matrix) -> np.ndarray:
     return np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()
 
 
+def row_squares(X: Matrix) -> np.ndarray:
+    """(m,) the sum of the squares of each row."""
+    if isinstance(X, np.ndarray):
+        return np.einsum("ij,ij->i", X, X)
+    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+
+
 class LazyRows(ABC):
     """A matrix whose rows are computed when they are asked for; it is never there as a whole."""
 

@@ -21,7 +21,7 @@ from rankwise.numerics.block_cholesky import cholesky_in_place
 from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper
-from rankwise.solvers.rounding_errors import blur_of, refuse_overflow
+from rankwise.solvers.rounding_errors import blur_of, refuse_overflow, size_before_centring
 from rankwise.solvers.solver import Solution, Solver
 from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.space import Features, Gram, ItemMatrix
@@ -51,14 +51,16 @@ class CholeskySolver(Solver):
         laplacian, target = quadratic.laplacian, quadratic.target
         self._laplacian = laplacian if isinstance(matrix, Gram) else None
         with np.errstate(over="ignore", invalid="ignore"):
+            before = 0.0
             if isinstance(matrix, Gram):
+                before = size_before_centring(matrix.K, laplacian)
                 self._A, self._target = laplacian.sandwich(matrix.K, overwrite), target.beta
             else:
                 assert isinstance(matrix, Features)
                 self._A, self._target = laplacian.gram(matrix.F, target)
                 self._A = np.ascontiguousarray(self._A)
             self._diagonal = np.diagonal(self._A).copy()
-            self._largest = largest_eigenvalue(self._A)
+            self._largest = np.maximum(largest_eigenvalue(self._A), before)
         refuse_overflow(np.array(self._largest), self._target)
         self._is_factor = False
 

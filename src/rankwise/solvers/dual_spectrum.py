@@ -11,7 +11,14 @@ from scipy.linalg.lapack import dlange
 
 from rankwise.losses.quadratic_loss import Quadratic
 from rankwise.solvers.resolvent import Resolvent
-from rankwise.solvers.rounding_errors import EPS, blur_of, is_noise, refuse_overflow
+from rankwise.solvers.rounding_errors import (
+    EPS,
+    blur_of,
+    is_noise,
+    refuse_hidden_terms,
+    refuse_overflow,
+    size_before_centring,
+)
 from rankwise.solvers.spectrum import Rows, Spectrum
 from rankwise.spaces.space import Gram
 
@@ -55,8 +62,9 @@ class DualSpectrum(Spectrum):
     ):
         super().__init__(quadratic, offset, centre)
         K = self.K = matrix.K
-        self._shift = matrix.shift
+        self._shift, self._hides_terms = matrix.shift, matrix.hides_terms
         with np.errstate(over="ignore", invalid="ignore"):
+            self._before = size_before_centring(K, quadratic.laplacian)
             A = quadratic.laplacian.sandwich(K)
             size = float(dlange("F", A.T))  # scaled inside, so that squares do not underflow
         refuse_overflow(np.array(size))
@@ -142,7 +150,10 @@ class DualSpectrum(Spectrum):
 
     def expand(self, Y: np.ndarray, alphas: Sequence[float] | np.ndarray) -> np.ndarray:
         """a = R U Y, without directions that are rounding errors alone (see the class)."""
-        small = np.asarray(alphas) < blur_of(float(self.eigenvalues.max(initial=0.0)))
+        largest = float(self.eigenvalues.max(initial=0.0))
+        if self._hides_terms:
+            refuse_hidden_terms(float(np.min(alphas)), largest)
+        small = np.asarray(alphas) < blur_of(max(largest, self._before))
         Y = np.where((self.noise[:, None] & small)[:, :, None], 0.0, Y)
         r, n_alphas, k = Y.shape
         a = self.quadratic.laplacian.factor(self.B @ Y.reshape(r, n_alphas * k))
@@ -170,12 +181,14 @@ class DualSpectrum(Spectrum):
         blurred = change.max(axis=0) > UNDECIDED * np.abs(self.K @ a).max(axis=0)
         if blurred.any():
             largest, alpha = float(self.eigenvalues.max(initial=0.0)), alphas[blurred][0]
+            safe = blur_of(max(largest, self._before))
             raise ValueError(
                 f"alpha={alpha:.3g} is so small beside the largest eigenvalue {largest:.3g} of the "
                 "problem that rounding errors of the kernel decide about the scores: use a larger "
-                f"alpha ({blur_of(largest):.1g} is safe). The eigenvalue grows with the weights of "
-                'the pairs, which loss="relative" makes 1/difference²: if these are large, '
-                "multiply y by a constant."
+                f"alpha ({safe:.1g} is safe). If features are far from zero beside their "
+                "differences, standardise them. The eigenvalue grows with the weights of the "
+                'pairs, which loss="relative" makes 1/difference²: if these are large, multiply y '
+                "by a constant."
             )
 
     def rotate(self, normals: np.ndarray | None) -> None:

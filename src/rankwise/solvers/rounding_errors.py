@@ -4,7 +4,20 @@ from __future__ import annotations
 
 import numpy as np
 
+from rankwise.losses.laplacian import Laplacian
+
+POWER_STEPS = 4
 EPS = float(np.finfo(float).eps)
+HIDDEN = 100.0
+"""Terms that are lost in rounding errors do not count if alpha exceeds these by this factor."""
+LOST_TERMS = (
+    "the features are so far from zero, or coef0 is so large, that the values of the polynomial "
+    "kernel have lost its terms of higher degree to rounding"
+)
+STANDARDISE = (
+    "standardise the features of X, for example with sklearn.preprocessing.StandardScaler, or use "
+    "a larger alpha"
+)
 
 
 def is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
@@ -16,6 +29,31 @@ def is_noise(eigenvalues: np.ndarray, tolerance: float) -> np.ndarray:
 def blur_of(largest: float) -> float:
     """The λ below which rounding errors of a kernel matrix may change predictions by 1e-6."""
     return 1e6 * EPS * largest
+
+
+def size_before_centring(K: np.ndarray, laplacian: Laplacian) -> float:
+    """The size of RᵀKR if nothing cancelled, a lower bound of max K_ii ‖L‖; O(m) besides L.
+
+    If all values of K are nearly equal, the eigenvalues of RᵀKR are small beside their rounding
+    errors, which are those of K itself.
+    """
+    v = np.random.default_rng(0).normal(size=(len(K), 1))
+    stiffness = 0.0
+    for _ in range(POWER_STEPS):
+        size = float(np.linalg.norm(v))
+        if not 0 < size < np.inf:
+            break
+        image = laplacian.apply(v / size)
+        stiffness, v = float(np.linalg.norm(image)), image
+    return stiffness * float(np.diagonal(K).max(initial=0.0))
+
+
+def refuse_hidden_terms(alpha: float, largest: float) -> None:
+    """ValueError if alpha could make use of terms that are lost in the rounding of the kernel."""
+    if alpha < HIDDEN * EPS * largest:
+        raise ValueError(
+            f"{LOST_TERMS}, and alpha={alpha:.3g} is so small that they count: {STANDARDISE}."
+        )
 
 
 def refuse_overflow(*matrices: np.ndarray) -> None:

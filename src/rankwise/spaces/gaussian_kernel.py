@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.arrays import Matrix, dense, row_squares
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
@@ -41,13 +41,13 @@ def gaussian_kernel(X: Matrix, Z: Matrix, gamma: float) -> np.ndarray:
     given_X = _in_double_precision(X)
     given_Z = given_X if symmetric else _in_double_precision(Z)
     X, Z = given_X, given_Z
-    squares_X, squares_Z = _squared_norms(X), _squared_norms(Z)
+    squares_X, squares_Z = row_squares(X), row_squares(Z)
     far = gamma * (squares_X.max(initial=0.0) + squares_Z.max(initial=0.0)) > FAR
     if far and isinstance(X, np.ndarray):
         centre = Z.mean(axis=0)
         X = X - centre
         Z = X if symmetric else Z - centre
-        squares_X, squares_Z = _squared_norms(X), _squared_norms(Z)
+        squares_X, squares_Z = row_squares(X), row_squares(Z)
     if not (np.isfinite(squares_X).all() and np.isfinite(squares_Z).all()):
         return np.full((X.shape[0], Z.shape[0]), np.nan)
     K = np.empty((X.shape[0], Z.shape[0]))
@@ -89,12 +89,6 @@ def _in_double_precision(X: Matrix) -> Matrix:
         rows = rows.copy()
         rows.sum_duplicates()
     return rows
-
-
-def _squared_norms(X: Matrix) -> np.ndarray:
-    if isinstance(X, np.ndarray):
-        return np.einsum("ij,ij->i", X, X)
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
 
 
 def _multiply(X: Matrix, Z: Matrix, out: np.ndarray) -> None:

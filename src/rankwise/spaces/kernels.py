@@ -20,6 +20,7 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.tiles import mirror_upper
 from rankwise.spaces.definiteness import check_gram, check_square
 from rankwise.spaces.gaussian_kernel import gaussian_kernel
+from rankwise.spaces.polynomial_kernel import PolynomialFromAnchor
 from rankwise.validation import check_positive
 
 OWN_KERNELS: dict[str, Callable[[Matrix, Matrix], np.ndarray]] = {}
@@ -118,11 +119,14 @@ class Kernel:
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
         K = np.asarray(dense(K), dtype=np.float64)
+        self._refuse_overflow(K)
+        return K
+
+    def _refuse_overflow(self, K: np.ndarray) -> None:
         if K.size and not (np.isfinite(K.min()) and np.isfinite(K.max())):
             if callable(self.kernel):
                 raise InvalidKernel("the callable kernel returned values that are not finite.")
             raise InvalidKernel(f"{self.name} overflows on X: scale its features down.")
-        return K
 
     def gram(
         self,
@@ -131,11 +135,13 @@ class Kernel:
         way_out: str = "use basis= for a reduced set",
         *,
         trusted: bool = False,
+        view: PolynomialFromAnchor | None = None,
     ) -> np.ndarray:
         """The kernel matrix of the training items, as a new array; InvalidKernel if indefinite.
 
         For a precomputed kernel X is the matrix itself. `name` replaces its name in errors, and
         `way_out` says what to do if the matrix is too large. A `trusted` matrix was checked before.
+        With the `view` of `from_anchor` it is the matrix of the kernel seen from the first item.
         """
         if self.is_precomputed:
             K = np.array(dense(X), order="C")
@@ -145,10 +151,23 @@ class Kernel:
             return K
         m = X.shape[0]
         refuse_too_large(m, m, name or "the kernel matrix", way_out)
+        if view is not None:
+            K = view.matrix(X, X)
+            self._refuse_overflow(np.append(view.values(X), (K.min(), K.max())))
+            mirror_upper(K)
+            return K
         K = self.matrix(X, X)
         if self.may_be_indefinite and not trusted:
             check_gram(K, name or f"the matrix of {self.name}", own=True)
         return K
+
+    def from_anchor(self, X: Matrix) -> PolynomialFromAnchor | None:
+        """The kernel as losses over pairs see it from the first item; None where the values of the
+        kernel itself have enough digits, and for kernels that are not polynomials. O(m n)."""
+        if callable(self.kernel) or self.kernel not in ("poly", "polynomial"):
+            return None
+        gamma = 1.0 / X.shape[1] if self.gamma is None else self.gamma
+        return PolynomialFromAnchor.of(X, float(gamma), float(self.degree), float(self.coef0))
 
     def between(self, X: Matrix, basis_index: np.ndarray, X_basis: Matrix | None) -> np.ndarray:
         """Kernel values of items to basis items; the rows of X are their own if precomputed."""

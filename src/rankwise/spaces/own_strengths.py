@@ -88,5 +88,6 @@ def strength_space(
         X = X - X.mean(axis=0)  # only differences of items count
     if kernel.is_linear and basis is None and X.shape[0] < X.shape[1] and X.shape[0] <= few:
         return StrengthSpace(SpannedSpace(X), n_items, item_effect)
-    space = build_space(X, kernel, basis, random_state, as_features=True)
+    given = (X, kernel, basis, random_state)
+    space = build_space(*given, as_features=True, ignore_offsets=True)
     return StrengthSpace(space, n_items, item_effect)

@@ -11,7 +11,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
@@ -22,8 +21,10 @@ from rankwise.numerics.arrays import Matrix, dense
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.tiles import TILE, inner_products, permute_rows
 from rankwise.spaces.basis_removal import BasisRemoval
+from rankwise.spaces.kernel_digits import KernelDigits
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, MapRows, NystromMap, RandomState, choose_basis
+from rankwise.spaces.representation import Representation
 
 FAR = 10000.0
 """Items are far from the origin if their features exceed the range of these by this factor."""
@@ -97,14 +98,16 @@ class Gram(ItemMatrix):
 
     If K belongs to items that were moved by −c, `shift` (m,) holds their inner products with c. A
     loss over pairs does not see c, so that K serves to train. Scores are (K + 1 shiftᵀ) a.
+    `hides_terms` says that parts of the kernel are known to be lost in the rounding of K.
     """
 
     name = "a kernel matrix"
     offers = frozenset({"kernel matrix"})
 
-    def __init__(self, K: np.ndarray, shift: np.ndarray | None = None):
+    def __init__(self, K: np.ndarray, shift: np.ndarray | None = None, hides_terms: bool = False):
         self.K = K
         self.shift = shift
+        self.hides_terms = hides_terms
 
     @property
     def n_items(self) -> int:
@@ -115,28 +118,11 @@ class Gram(ItemMatrix):
 
     def take(self, items: np.ndarray) -> Gram:
         shift = None if self.shift is None else self.shift[items]
-        return Gram(self.K[np.ix_(items, items)], shift)
+        return Gram(self.K[np.ix_(items, items)], shift, self.hides_terms)
 
     def scores(self, items: np.ndarray, trained: np.ndarray, model: np.ndarray) -> np.ndarray:
         scores = self.K[np.ix_(items, trained)] @ model
         return scores if self.shift is None else scores + self.shift[trained] @ model
-
-
-@dataclass(frozen=True)
-class Representation:
-    """How an item enters a fitted model: by its features, or its kernel values to basis items.
-
-    Scores are `of(X) @ coefficients`, for the items of a fit and for new ones alike.
-    """
-
-    kernel: Kernel
-    basis_index: np.ndarray | None = None
-    X_basis: Matrix | None = None
-
-    def of(self, X: Matrix) -> Matrix:
-        if self.basis_index is None or self.kernel.is_linear:
-            return X
-        return self.kernel.between(X, self.basis_index, self.X_basis)
 
 
 class Space(ABC):
@@ -261,22 +247,30 @@ class LinearSpace(Space):
 
 
 class KernelSpace(Space):
-    """f(x) = Σ a_i k(x, x_i) over all training items."""
+    """f(x) = Σ a_i k(x, x_i) over all training items.
 
-    def __init__(self, X: Matrix, kernel: Kernel):
+    If the loss does `ignore_offsets`, the matrix is that of the kernel seen from the first item
+    where kernel values are nearly equal: see rankwise.spaces.polynomial_kernel.
+    """
+
+    def __init__(self, X: Matrix, kernel: Kernel, ignore_offsets: bool = False):
         X_basis = None if kernel.is_precomputed else X.copy()
         self._X = X if X_basis is None else X_basis
         self.representation = Representation(kernel, np.arange(X.shape[0]), X_basis)
         self._is_checked = False
+        self._from_anchor = kernel.from_anchor(self._X) if ignore_offsets else None
 
     @property
     def has_kernel_matrix(self) -> bool:
         return True
 
     def build_matrix(self) -> Gram:
-        K = self.representation.kernel.gram(self._X, trusted=self._is_checked)
+        kernel, view = self.representation.kernel, self._from_anchor
+        K = kernel.gram(self._X, trusted=self._is_checked, view=view)
         self._is_checked = True
-        return Gram(K)
+        if view is None:
+            return Gram(K)
+        return Gram(K, view.offsets(self._X), view.hides_terms(K))
 
     def to_model(self, solution: np.ndarray) -> np.ndarray:
         return solution
@@ -288,20 +282,28 @@ class CholeskySpace(Space):
     Section 4.2 of Pahikkala et al. (2009). A singular K is factorised with pivots, which then are
     the items of the expansion. A model that is trained on some rows of Z never leaves the span of
     those rows, so Z serves every fold exactly. Z takes the place of K in memory.
+
+    With `ignore_offsets` as in KernelSpace. The first item, which then is 0 in Z, takes part in the
+    expansion with the coefficient that makes all of them sum to zero.
     """
 
-    def __init__(self, X: Matrix, kernel: Kernel):
-        K = np.ascontiguousarray(kernel.gram(X))
+    def __init__(self, X: Matrix, kernel: Kernel, ignore_offsets: bool = False):
+        self.from_anchor = kernel.from_anchor(X) if ignore_offsets else None
+        view = self.from_anchor
+        K = np.ascontiguousarray(kernel.gram(X, view=view))
+        self.digits = KernelDigits.of(K, view is not None and view.hides_terms(K))
         # LAPACK reads columns: it sees Kᵀ, and its upper factor is our lower one, row by row.
-        factor, pivots, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
-        Z, order, r = factor.T, pivots - 1, int(rank)
+        factor, turned, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
+        Z, order, r = factor.T, turned - 1, int(rank)
         for row in range(r):
             Z[row, row + 1 :] = 0.0
         permute_rows(Z, order)
-        index = order[:r]
+        pivots = index = order[:r]
+        if self.from_anchor is not None:
+            index = np.concatenate(([0], pivots))
         X_basis = None if kernel.is_precomputed else X[index]
         self.representation = Representation(kernel, index, X_basis)
-        self._Z, self._pivots = Z if r == len(Z) else Z[:, :r].copy(), index
+        self._Z, self._pivots = Z if r == len(Z) else Z[:, :r].copy(), pivots
 
     def build_matrix(self) -> Features:
         return Features(self._Z)
@@ -317,7 +319,7 @@ class CholeskySpace(Space):
             L = self._Z[index[rows]]
             b[rows] = solve_triangular(L[:, rows], b[rows], lower=True, trans="T")
             b[:low] -= L[:, :low].T @ b[rows]
-        return b
+        return b if self.from_anchor is None else np.vstack((-b.sum(axis=0), b))
 
 
 class ReducedSpace(Space):
@@ -373,4 +375,4 @@ def build_space(
         return ReducedSpace(NystromMap(kernel, index).fit_basis(X[index]), X)
     if kernel.is_linear:
         return LinearSpace(X, not as_features, ignore_offsets)
-    return CholeskySpace(X, kernel) if as_features else KernelSpace(X, kernel)
+    return (CholeskySpace if as_features else KernelSpace)(X, kernel, ignore_offsets)

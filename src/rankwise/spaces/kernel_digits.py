@@ -1,0 +1,55 @@
+"""Whether the digits of a kernel matrix suffice for the model that was learnt from it.
+
+Losses over pairs see differences of kernel values. If all values are nearly equal (features far
+from zero, a large coef0, a tiny gamma), the differences have lost digits before any solver starts,
+and no certificate of a solver can tell.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+EPS = float(np.finfo(float).eps)
+TOLERATED = 0.01
+"""Rounding errors may change scores by this share of their range, or of the margin of a pair."""
+NEARLY_EQUAL = 1e-4
+"""Kernel values are nearly equal if their differences are below this share of the largest value."""
+
+
+@dataclass(frozen=True)
+class KernelDigits:
+    """What a kernel matrix K, before it is factorised, says about its rounding errors; O(m).
+
+    `norms` (m,) are the square roots of its diagonal. `hides_terms` says that parts of the kernel
+    are known to be lost in its rounding, `nearly_equal` that this is likely.
+    """
+
+    norms: np.ndarray
+    hides_terms: bool
+    nearly_equal: bool
+
+    @classmethod
+    def of(cls, K: np.ndarray, hides_terms: bool) -> KernelDigits:
+        diagonal = np.maximum(np.diagonal(K), 0.0)
+        largest = float(diagonal.max(initial=0.0))
+        distances = diagonal - 2 * K[0] + diagonal[0]
+        nearly_equal = bool(0 < distances.max(initial=0.0) < NEARLY_EQUAL * largest)
+        return cls(np.sqrt(diagonal), hides_terms, nearly_equal)
+
+    def rounding_of(self, index: np.ndarray, b: np.ndarray) -> float:
+        """A bound of the rounding error in a typical score Σ b_i k(x, x_i), i in `index`."""
+        return float(EPS * np.median(self.norms) * (np.abs(b) @ self.norms[index]))
+
+    def decide(self, index: np.ndarray, b: np.ndarray, size: float) -> bool:
+        """Whether scores of this size, with coefficients b, are decided by rounding errors."""
+        return self.rounding_of(index, b) > TOLERATED * size
+
+    def may_miss_terms(self, pull: float) -> bool:
+        """Whether what K has lost in its rounding may change scores that the pairs pull at.
+
+        `pull` is about Σ|a| for the dual coefficients a of the minimiser, in units of the margin:
+        a part δK of the kernel changes scores by δK a.
+        """
+        return EPS * float(np.median(self.norms)) ** 2 * pull > TOLERATED
