@@ -55,12 +55,14 @@ def solve(A, b):
     return b
 
 
-def kernel_in_decimals(X, Y, kernel, gamma):
-    """A kernel of decimal items by its definition: "linear", "poly" of degree 3, or "rbf"."""
+def kernel_in_decimals(X, Y, kernel, gamma, degree=3, coef0=1.0):
+    """A kernel of decimal items by its definition: "linear", "poly", or "rbf"."""
     if kernel == "rbf":
         return rbf_in_decimals(X.astype(float), Y.astype(float), gamma)
     products = X @ Y.T
-    return products if kernel == "linear" else (Decimal(gamma) * products + 1) ** 3
+    if kernel == "linear":
+        return products
+    return (Decimal(gamma) * products + Decimal(coef0)) ** degree
 
 
 def quadratic_in_decimals(y, qid=None, loss="magnitude", ties="keep"):
@@ -83,11 +85,40 @@ def quadratic_in_decimals(y, qid=None, loss="magnitude", ties="keep"):
         return L, b
 
 
-def exact_scores(X, y, X_new, alpha, *, kernel, gamma, qid=None, loss="magnitude", ties="keep"):
+def exact_scores(
+    X, y, X_new, alpha, *, kernel, gamma, qid=None, loss="magnitude", ties="keep", **parameters
+):
     """Scores of new items by the minimiser of fᵀLf − 2fᵀb + alpha‖f‖²: (L K + alpha) a = b."""
     with localcontext(prec=DIGITS):
         L, b = quadratic_in_decimals(y, qid, loss, ties)
         X, X_new = exactly(X), exactly(X_new)
-        system = L @ kernel_in_decimals(X, X, kernel, gamma)
+        system = L @ kernel_in_decimals(X, X, kernel, gamma, **parameters)
         system[np.diag_indices(len(X))] += Decimal(float(alpha))
-        return (kernel_in_decimals(X_new, X, kernel, gamma) @ solve(system, b)).astype(float)
+        K_new = kernel_in_decimals(X_new, X, kernel, gamma, **parameters)
+        return (K_new @ solve(system, b)).astype(float)
+
+
+def exact_squared_hinge(X, pairs, X_new, alpha, *, kernel, gamma, **parameters):
+    """The minimum of mean max(0, 1 − (f_h − f_j))² + alpha‖f‖² over pairs (h, j), and new scores.
+
+    For the pairs with a loss it is a least-squares problem, solved until these pairs are the same.
+    """
+    with localcontext(prec=DIGITS):
+        X, X_new, alpha = exactly(X), exactly(X_new), Decimal(float(alpha))
+        K = kernel_in_decimals(X, X, kernel, gamma, **parameters)
+        D = exactly(np.zeros((len(pairs), len(X))))
+        for row, (h, j) in enumerate(pairs):
+            D[row, h], D[row, j] = Decimal(1), Decimal(-1)
+        lossy, known = np.ones(len(pairs), dtype=bool), set()
+        while lossy.tobytes() not in known:
+            known.add(lossy.tobytes())
+            E = D[lossy]
+            system = E.T @ E @ K / len(pairs)
+            system[np.diag_indices(len(X))] += alpha
+            a = solve(system, E.sum(axis=0) / len(pairs))
+            slack = 1 - D @ (K @ a)
+            lossy = slack > 0
+        assert (lossy == (slack > 0)).all()
+        objective = (slack[lossy] ** 2).sum() / len(pairs) + alpha * (a @ K @ a)
+        K_new = kernel_in_decimals(X_new, X, kernel, gamma, **parameters)
+        return float(objective), (K_new @ a).astype(float)

@@ -40,6 +40,11 @@ def kernel(name: str, U, V, gamma: float, degree: int, coef0: float) -> np.ndarr
     return np.exp(-Long(gamma) * power.sum(axis=2))
 
 
+def from_first_item(K: np.ndarray) -> np.ndarray:
+    """k(x, y) − k(x, x₀) − k(x₀, y) + k(x₀, x₀): the same kernel for all losses over pairs."""
+    return K - K[:, :1] - K[0] + K[0, 0]
+
+
 def pairs_of_scores(y, codes, v, loss: str, ties: str, query_weight: str):
     """(h, j, z, w²) for every pair of a query that counts, h the better item.
 

@@ -9,13 +9,13 @@ import numpy as np
 import piqp
 from sklearn.exceptions import ConvergenceWarning
 
-from rankwise import RankSVM, SVRank
+from rankwise import Preferences, RankSVM, SVRank
 
 from .draws import Drawn, draw
-from .extended import kernel, pairs_of_scores
+from .extended import from_first_item, kernel, pairs_of_scores
 from .outcome import Outcome
 
-HINGE_KERNELS = ("linear", "rbf", "laplacian", "precomputed")
+HINGE_KERNELS = ("linear", "rbf", "laplacian", "poly", "precomputed")
 
 
 @dataclass
@@ -79,6 +79,8 @@ def kernel_and_input(data: Drawn) -> tuple[np.ndarray, object]:
         K = data.X @ data.X.T
         return K, K
     values = kernel(data.kernel["kernel"], data.X, data.X, *list(data.kernel.values())[1:])
+    if data.kernel["kernel"] == "poly" and data.is_far:
+        values = from_first_item(values)
     return values.astype(float), data.give(data.X)
 
 
@@ -99,14 +101,17 @@ def check_hinge(rng: np.random.Generator) -> Outcome:
     size = float(np.ptp(np.sqrt(np.diag(K)))) ** 2 + float(np.trace(K - K.mean(axis=0))) / data.m
     alpha = 10.0 ** rng.uniform(-4, 3) * (size or 1.0)
     model = RankSVM(alpha, loss=loss, query_weight=query_weight, tol=1e-6, **data.kernel)
-    outcome = Outcome(f"{model!r} on {data}", not pairs)
+    told: dict[str, object] = {"y": data.y}
+    if rng.random() < 0.3:
+        told = {"preferences": Preferences.from_scores(data.y, data.qid)}
+    outcome = Outcome(f"{model!r} of {next(iter(told))} on {data}", not pairs)
     if not pairs:
         return outcome.undecided("no pair has a weight")
     h, l, _, weight = (np.array(part) for part in zip(*pairs))
     weight = weight.astype(float) / float(weight.sum())
     power = 1 if loss == "hinge" else 2
     problem = PairProblem(K, h, l, weight, np.ones(len(h)), alpha, power)
-    return check_minimum(model, X, data, problem, outcome)
+    return check_minimum(model, X, data, problem, outcome, told)
 
 
 def check_residuals(rng: np.random.Generator) -> Outcome:
@@ -127,14 +132,16 @@ def check_residuals(rng: np.random.Generator) -> Outcome:
     total = sum(data.v[data.codes == query].sum() ** 2 for query in np.unique(data.codes))
     weight = 2 * C * weight.astype(float) / total
     problem = PairProblem(K, h, l, weight, z.astype(float), 1.0, norm, epsilon)
-    return check_minimum(model, X, data, problem, outcome)
+    return check_minimum(model, X, data, problem, outcome, {"y": data.y})
 
 
-def check_minimum(model, X, data: Drawn, problem: PairProblem, outcome: Outcome) -> Outcome:
+def check_minimum(
+    model, X, data: Drawn, problem: PairProblem, outcome: Outcome, told: dict[str, object]
+) -> Outcome:
     """The objective reached is what the model says, near the minimum, and its gap is honest."""
     with outcome.refusing(), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always", ConvergenceWarning)
-        model.fit(X, data.y, qid=data.qid, sample_weight=data.weight)
+        model.fit(X, **told, qid=data.qid, sample_weight=data.weight)
         converged = not any(issubclass(w.category, ConvergenceWarning) for w in caught)
         given = problem.K if data.kernel["kernel"] == "precomputed" else X
         reached = problem.objective(model.predict(given), squared_norm(model, problem.K))

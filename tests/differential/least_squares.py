@@ -13,6 +13,7 @@ from .draws import Drawn, draw
 from .extended import (
     Long,
     dual_coefficients,
+    from_first_item,
     kernel,
     laplacian,
     long,
@@ -185,7 +186,7 @@ def sensitivity(rng, truth: Truth, alpha: float, expected: np.ndarray) -> float:
         nearby = replace(
             truth,
             data=replace(data, X=nudged(rng, data.X), X_new=nudged(rng, data.X_new)),
-            K=nudged_kernel(rng, truth.K),
+            K=nudged_kernel(rng, truth.K, data.is_far and not truth.pointwise),
         )
         scores = nearby.scores(np.arange(m), np.arange(m + 3), alpha)
         left_out = np.array([nearby.without([i], alpha)[0] for i in range(m)])
@@ -200,8 +201,11 @@ def nudged(rng, values: np.ndarray) -> np.ndarray:
     return values.astype(Long) * (1 + np.finfo(float).eps / 2 * noise)
 
 
-def nudged_kernel(rng, K: np.ndarray) -> np.ndarray:
-    changed, m = nudged(rng, K), K.shape[1]
+def nudged_kernel(rng, K: np.ndarray, by_differences: bool) -> np.ndarray:
+    """Every value changed in its last digit, or in that of its difference from the first item's
+    values, which is all that pairs see of it."""
+    seen, m = from_first_item(K) if by_differences else K, K.shape[1]
+    changed = K + (nudged(rng, seen) - seen)
     changed[:m] = (changed[:m] + changed[:m].T) / 2
     return changed
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.pair_systems import Judged
@@ -20,6 +22,7 @@ from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver
+from rankwise.solvers.rounding_errors import NEARLY_EQUAL, STANDARDISE, stiffness
 from rankwise.solvers.solver import CONVERGED
 from rankwise.solvers.spectrum import PrimalSpectrum
 from rankwise.spaces.kernels import Kernel
@@ -181,7 +184,21 @@ class QuadraticProblem(HeldOut):
             solutions = self._joined([(c, sums.path(alphas)) for c, sums in self._sums])
         if solutions is None:
             solutions = self.by_output(lambda part: part.spectrum.path(alphas))
+        self._warn_of_equal_values(float(np.min(alphas)))
         return np.stack([self.space.to_model(solution) for solution in solutions])
+
+    def _warn_of_equal_values(self, alpha: float) -> None:
+        """Warn if a reduced set may have lost differences of kernel values that alpha makes use of.
+
+        An exact kernel matrix says for itself what its rounding errors do: see DualSpectrum.
+        """
+        if not (isinstance(self.space, ReducedSpace) and self.loss.ignores_offsets):
+            return
+        digits = self.space.digits
+        if digits.nearly_equal:
+            quadratic = self.loss.quadratic(self.supervision.select_outputs(np.array([0])))
+            if digits.may_miss_terms(stiffness(quadratic.laplacian) / alpha):
+                warnings.warn(f"{NEARLY_EQUAL}: {STANDARDISE}.", ConvergenceWarning, stacklevel=4)
 
     def _factorises(self, alphas: Alphas) -> bool:
         """Whether Cholesky factorisations are asked for, or cheaper than what is known already."""

@@ -13,10 +13,10 @@ from sklearn.exceptions import ConvergenceWarning
 from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, warn_unless_converged
 from rankwise.losses.risk import Risk
 from rankwise.numerics.arrays import Matrix
-from rankwise.solvers.rounding_errors import LOST_TERMS, STANDARDISE
+from rankwise.solvers.rounding_errors import LOST_TERMS, NEARLY_EQUAL, STANDARDISE
 from rankwise.solvers.solver import INTERRUPTED, Solution, Solver
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.space import CholeskySpace, Space, build_space
+from rankwise.spaces.space import CholeskySpace, ReducedSpace, Space, build_space
 
 
 class Pull(NamedTuple):
@@ -32,24 +32,22 @@ class Pull(NamedTuple):
 
 
 def check_digits(
-    space: CholeskySpace, b: np.ndarray, f: np.ndarray, pull: Pull, learner: str
+    space: CholeskySpace | ReducedSpace, b: np.ndarray, f: np.ndarray, pull: Pull, learner: str
 ) -> None:
     """ValueError if rounding errors of the kernel decide about the scores f = K b, and a warning if
     they may; O(m). Σ|a| of the minimiser is about the objective over alpha and the margin."""
-    digits, index = space.digits, space.representation.basis_index
-    assert index is not None
+    digits = space.digits
     misses = digits.may_miss_terms(pull.of_pairs / pull.margin**2)
     if misses and digits.hides_terms:
         raise ValueError(f"{LOST_TERMS}: {STANDARDISE}.")
-    if digits.decide(index, b, min(float(np.ptp(f)), pull.margin)):
+    if digits.decide(b, min(float(np.ptp(f)), pull.margin)):
         raise ValueError(
             f"rounding errors of the kernel decide about the scores of {learner}, because alpha is "
             f"so small beside the values of the kernel: {STANDARDISE}."
         )
     if misses and digits.nearly_equal:
         warnings.warn(
-            "all values of the kernel are nearly equal, and rounding errors may have taken "
-            f"what tells the items apart from the scores of {learner}: {STANDARDISE}.",
+            f"{NEARLY_EQUAL} of {learner}: {STANDARDISE}.",
             ConvergenceWarning,
             stacklevel=4,
         )
@@ -94,7 +92,7 @@ class RiskRanker(BasisArguments, MultiOutputRanker):
     ) -> None:
         W = np.array([solution.w for solution in solutions])
         coefficients = space.to_model(W.T)
-        if isinstance(space, CholeskySpace):
+        if isinstance(space, CholeskySpace | ReducedSpace):
             scores = space.features @ W.T
             for b, f, pull in zip(coefficients.T, scores.T, pulls):
                 check_digits(space, b, f, pull, type(self).__name__)

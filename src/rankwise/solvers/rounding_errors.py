@@ -14,6 +14,10 @@ LOST_TERMS = (
     "the features are so far from zero, or coef0 is so large, that the values of the polynomial "
     "kernel have lost its terms of higher degree to rounding"
 )
+NEARLY_EQUAL = (
+    "all values of the kernel are nearly equal, and rounding errors may have taken what tells the "
+    "items apart from the scores"
+)
 STANDARDISE = (
     "standardise the features of X, for example with sklearn.preprocessing.StandardScaler, or use "
     "a larger alpha"
@@ -31,21 +35,25 @@ def blur_of(largest: float) -> float:
     return 1e6 * EPS * largest
 
 
-def size_before_centring(K: np.ndarray, laplacian: Laplacian) -> float:
-    """The size of RᵀKR if nothing cancelled, a lower bound of max K_ii ‖L‖; O(m) besides L.
-
-    If all values of K are nearly equal, the eigenvalues of RᵀKR are small beside their rounding
-    errors, which are those of K itself.
-    """
-    v = np.random.default_rng(0).normal(size=(len(K), 1))
-    stiffness = 0.0
+def stiffness(laplacian: Laplacian) -> float:
+    """A lower bound of the largest eigenvalue of L by power iterations, usually a close one."""
+    v, found = np.random.default_rng(0).normal(size=(laplacian.n_items, 1)), 0.0
     for _ in range(POWER_STEPS):
         size = float(np.linalg.norm(v))
         if not 0 < size < np.inf:
             break
-        image = laplacian.apply(v / size)
-        stiffness, v = float(np.linalg.norm(image)), image
-    return stiffness * float(np.diagonal(K).max(initial=0.0))
+        v = laplacian.apply(v / size)
+        found = float(np.linalg.norm(v))
+    return found
+
+
+def size_before_centring(K: np.ndarray, laplacian: Laplacian) -> float:
+    """The size of RᵀKR if nothing cancelled, about max K_ii ‖L‖; O(m) besides products with L.
+
+    If all values of K are nearly equal, the eigenvalues of RᵀKR are small beside their rounding
+    errors, which are those of K itself.
+    """
+    return stiffness(laplacian) * float(np.diagonal(K).max(initial=0.0))
 
 
 def refuse_hidden_terms(alpha: float, largest: float) -> None:

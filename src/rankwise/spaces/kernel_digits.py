@@ -22,29 +22,33 @@ NEARLY_EQUAL = 1e-4
 class KernelDigits:
     """What a kernel matrix K, before it is factorised, says about its rounding errors; O(m).
 
-    `norms` (m,) are the square roots of its diagonal. `hides_terms` says that parts of the kernel
+    `norms` (m,) are the square roots of its diagonal, `basis` the items of the expansion among
+    them. `hides_terms` says that parts of the kernel
     are known to be lost in its rounding, `nearly_equal` that this is likely.
     """
 
     norms: np.ndarray
+    basis: np.ndarray
     hides_terms: bool
     nearly_equal: bool
 
     @classmethod
-    def of(cls, K: np.ndarray, hides_terms: bool) -> KernelDigits:
+    def of(cls, K: np.ndarray, hides_terms: bool = False) -> KernelDigits:
         diagonal = np.maximum(np.diagonal(K), 0.0)
         largest = float(diagonal.max(initial=0.0))
         distances = diagonal - 2 * K[0] + diagonal[0]
         nearly_equal = bool(0 < distances.max(initial=0.0) < NEARLY_EQUAL * largest)
-        return cls(np.sqrt(diagonal), hides_terms, nearly_equal)
+        return cls(np.sqrt(diagonal), np.arange(len(K)), hides_terms, nearly_equal)
 
-    def rounding_of(self, index: np.ndarray, b: np.ndarray) -> float:
-        """A bound of the rounding error in a typical score Σ b_i k(x, x_i), i in `index`."""
-        return float(EPS * np.median(self.norms) * (np.abs(b) @ self.norms[index]))
+    @property
+    def rounding(self) -> float:
+        """The rounding error of a typical value."""
+        return EPS * float(np.median(self.norms)) ** 2
 
-    def decide(self, index: np.ndarray, b: np.ndarray, size: float) -> bool:
-        """Whether scores of this size, with coefficients b, are decided by rounding errors."""
-        return self.rounding_of(index, b) > TOLERATED * size
+    def decide(self, b: np.ndarray, size: float) -> bool:
+        """Whether rounding decides about scores Σ b_i k(x, x_i) of this size, i in the basis."""
+        error = EPS * float(np.median(self.norms)) * float(np.abs(b) @ self.norms[self.basis])
+        return error > TOLERATED * size
 
     def may_miss_terms(self, pull: float) -> bool:
         """Whether what K has lost in its rounding may change scores that the pairs pull at.
@@ -52,4 +56,4 @@ class KernelDigits:
         `pull` is about Σ|a| for the dual coefficients a of the minimiser, in units of the margin:
         a part δK of the kernel changes scores by δK a.
         """
-        return EPS * float(np.median(self.norms)) ** 2 * pull > TOLERATED
+        return self.rounding * pull > TOLERATED

@@ -17,6 +17,7 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.spaces.basis_removal import REDUNDANT, BasisRemoval
 from rankwise.spaces.definiteness import check_gram
+from rankwise.spaces.kernel_digits import KernelDigits
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.orthogonal_complement import OrthogonalComplement
 from rankwise.validation import check_index
@@ -99,7 +100,7 @@ class NystromMap:
         """
         if self.kernel.may_be_indefinite:
             check_gram(K_RR, "the kernel matrix of the basis items")
-        self.scale = _norms(K_RR)
+        self.scale, self.digits = _norms(K_RR), KernelDigits.of(K_RR)
         with one_blas_thread():  # the threads of SciPy's BLAS would compete with those of NumPy's
             by_row = np.argsort(self.basis_index)
             scaled = (K_RR / self.scale[:, None] / self.scale)[np.ix_(by_row, by_row)]

@@ -11,6 +11,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from dataclasses import replace
 from functools import cached_property
 from typing import ClassVar
 
@@ -291,7 +292,7 @@ class CholeskySpace(Space):
         self.from_anchor = kernel.from_anchor(X) if ignore_offsets else None
         view = self.from_anchor
         K = np.ascontiguousarray(kernel.gram(X, view=view))
-        self.digits = KernelDigits.of(K, view is not None and view.hides_terms(K))
+        digits = KernelDigits.of(K, view is not None and view.hides_terms(K))
         # LAPACK reads columns: it sees Kᵀ, and its upper factor is our lower one, row by row.
         factor, turned, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
         Z, order, r = factor.T, turned - 1, int(rank)
@@ -303,6 +304,7 @@ class CholeskySpace(Space):
             index = np.concatenate(([0], pivots))
         X_basis = None if kernel.is_precomputed else X[index]
         self.representation = Representation(kernel, index, X_basis)
+        self.digits = replace(digits, basis=index)
         self._Z, self._pivots = Z if r == len(Z) else Z[:, :r].copy(), pivots
 
     def build_matrix(self) -> Features:
@@ -329,6 +331,10 @@ class ReducedSpace(Space):
         """The map of the basis items, and the training items X if the space is to have a matrix."""
         self.map, self._X = map, X
         self.representation = Representation(map.kernel, map.basis_index, map.X_basis)
+
+    @property
+    def digits(self) -> KernelDigits:
+        return self.map.digits
 
     @property
     def rows(self) -> MapRows:
