@@ -131,6 +131,28 @@ def test_residual_losses(mean):
     assert_close(model.fit(sparse.csr_array(X), y).predict(X_new), expected)
 
 
+@pytest.mark.parametrize("mean", MEANS)
+def test_items_one_by_one(mean):
+    X, X_new, y = problem(mean)
+    C = 1e2 / size_of(mean, 2)
+    expected = exact_scores(X, y, X_new, len(y) ** 2 / (2 * C), **kernel(2))
+    model = MPRank(C, solver="online", tol=1e-12, max_iter=5000, **kernel(2))
+    assert_close(model.fit(X, y).predict(X_new), expected, 1e-5)
+    stream = MPRank(C, solver="online", tol=1e-12, max_iter=5000, **kernel(2))
+    stream.partial_fit(X[:7], y[:7]).partial_fit(X[7:], y[7:])
+    assert_close(stream.predict(X_new), expected, 1e-5)
+
+
+@pytest.mark.parametrize("learner", [RankRLS(1e-2), RankSVM(1e-3), MPRank(1e2), SVRank(1e2)])
+def test_reduced_sets_warn(learner):
+    X, _, y = problem(1e6)
+    learner.set_params(basis=[0, 3, 5], **kernel(2))
+    with pytest.warns(ConvergenceWarning, match="nearly equal"):
+        learner.fit(X, y)
+    with warnings.catch_warnings(action="error"):
+        learner.fit(problem(0.0)[0], y)
+
+
 def test_queries_and_searches_give_the_same_for_dense_and_sparse_items():
     X, _, y = problem(1e4, m=24)
     qid = np.arange(24) % 4

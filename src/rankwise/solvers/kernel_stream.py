@@ -16,11 +16,15 @@ from rankwise.spaces.kernels import Kernel
 
 
 class KernelStream:
-    """Items X, their scores Y (m, k) and coefficients α (m, k), with f = Kα, K1 and diag K."""
+    """Items X, their scores Y (m, k) and coefficients α (m, k), with f = Kα, K1 and diag K.
+
+    K is that of the kernel seen from the first item where its values are nearly equal.
+    """
 
     def __init__(self, kernel: Kernel, X: Matrix, Y: np.ndarray, alpha: np.ndarray):
         """O(m²) once, in blocks."""
         self.kernel, self.X, self.Y, self.alpha = kernel, X, Y, alpha
+        self._seen = kernel.from_anchor(X) or kernel
         self._f, self._sums, self._diagonal = (
             np.empty_like(alpha),
             np.empty(len(Y)),
@@ -28,14 +32,14 @@ class KernelStream:
         )
         size = max(1, BLOCK_BYTES // (8 * len(Y)))
         for rows in blocks_of(np.arange(len(Y)), size):
-            K = kernel.matrix(X[rows], X)
+            K = self._seen.matrix(X[rows], X)
             self._f[rows], self._sums[rows] = K @ alpha, K.sum(axis=1)
             self._diagonal[rows] = K[np.arange(len(rows)), rows]
 
     def add(self, X: Matrix, Y: np.ndarray) -> None:
         """b more items with coefficients 0; O(b m)."""
-        K = self.kernel.matrix(self.X, X)
-        own = self.kernel.matrix(X, X)
+        K = self._seen.matrix(self.X, X)
+        own = self._seen.matrix(X, X)
         self._f = np.vstack((self._f, K.T @ self.alpha))
         self._sums = np.concatenate((self._sums + K.sum(axis=1), K.sum(axis=0) + own.sum(axis=1)))
         self._diagonal = np.concatenate((self._diagonal, np.diagonal(own)))
@@ -66,7 +70,7 @@ class KernelStream:
             item = int(np.argmax((violation**2).sum(axis=1) / curvature))
             change = violation[item] / curvature[item]
             self.alpha[item] += change
-            self._f += self.kernel.matrix(self.X, self.X[[item]]) * change
+            self._f += self._seen.matrix(self.X, self.X[[item]]) * change
         raise AssertionError("the last step returns")
 
     def _centre(self) -> None:

@@ -85,12 +85,17 @@ class FeatureRows:
 
 
 class KernelRows:
-    """Rows of a kernel matrix, computed as needed; as many as fit `limit` bytes are kept."""
+    """Rows of a kernel matrix, computed as needed; as many as fit `limit` bytes are kept.
+
+    Where kernel values are nearly equal it is the matrix of the kernel seen from the first item,
+    which is the same for pairs: see rankwise.spaces.polynomial_kernel.
+    """
 
     offers = frozenset({"rows"})
 
     def __init__(self, X: Matrix, kernel: Kernel, limit: float):
         self._X, self._kernel = X, kernel
+        self._seen = kernel.from_anchor(X) or kernel
         self.n_items = X.shape[0]
         row_bytes = 8 * self.n_items
         self.block = int(np.clip(BLOCK_BYTES // row_bytes, 1, 256))
@@ -112,7 +117,7 @@ class KernelRows:
         K[known] = self._kept[rows[known]]
         if not known.all():
             fresh = rows[~known]
-            K[~known] = self._kernel.matrix(self._X[fresh], self._X)
+            K[~known] = self._seen.matrix(self._X[fresh], self._X)
             kept = fresh[fresh < len(self._kept)]
             self._kept[kept] = K[~known][fresh < len(self._kept)]
             self._known[kept] = True
