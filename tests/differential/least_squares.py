@@ -72,6 +72,12 @@ class Truth:
         a = dual_coefficients(X @ X.T, L, b, alpha)
         return everything[rows] @ (X.T @ a)
 
+    @property
+    def sees_differences(self) -> bool:
+        """Whether a learner is to compute differences of kernel values without cancellation."""
+        is_poly = self.data.kernel["kernel"] == "poly" and np.ptp(self.data.X, axis=0).any()
+        return is_poly and self.data.is_far and not self.pointwise and self.basis is None
+
     def without(self, items, alpha: float) -> np.ndarray:
         items = np.asarray(items)
         return self.scores(np.setdiff1d(np.arange(self.data.m), items), items, alpha)
@@ -186,7 +192,7 @@ def sensitivity(rng, truth: Truth, alpha: float, expected: np.ndarray) -> float:
         nearby = replace(
             truth,
             data=replace(data, X=nudged(rng, data.X), X_new=nudged(rng, data.X_new)),
-            K=nudged_kernel(rng, truth.K, data.is_far and not truth.pointwise),
+            K=nudged_kernel(rng, truth.K, truth.sees_differences),
         )
         scores = nearby.scores(np.arange(m), np.arange(m + 3), alpha)
         left_out = np.array([nearby.without([i], alpha)[0] for i in range(m)])

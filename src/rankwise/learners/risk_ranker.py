@@ -40,7 +40,8 @@ def check_digits(
     misses = digits.may_miss_terms(pull.of_pairs / pull.margin**2)
     if misses and digits.hides_terms:
         raise ValueError(f"{LOST_TERMS}: {STANDARDISE}.")
-    if digits.decide(b, min(float(np.ptp(f)), pull.margin)):
+    expands = not space.representation.kernel.is_linear  # else b are weights of features
+    if expands and digits.decide(b, min(float(np.ptp(f)), pull.margin)):
         raise ValueError(
             f"rounding errors of the kernel decide about the scores of {learner}, because alpha is "
             f"so small beside the values of the kernel: {STANDARDISE}."
