@@ -241,3 +241,11 @@ def test_small_features_beside_coef0():
     plain = RankSVM(1e-2, loss="squared_hinge", tol=1e-9)
     plain.fit(X, y)
     assert model.fit(1e-10 * X, y).objective_ == pytest.approx(plain.objective_, rel=1e-6)
+
+
+@pytest.mark.parametrize("name", ["poly", "rbf"])
+@pytest.mark.parametrize("learner", [RankSVM(), SVRank(10.0), SVRank(10.0, norm=2), RankRLS()])
+def test_equal_items_are_no_loss_of_digits(name, learner):
+    X = np.full((6, 2), 1e3)
+    scores = learner.set_params(kernel=name).fit(X, np.arange(6.0)).predict(X)
+    assert np.ptp(scores) <= 1e-12 * np.abs(scores).max()

@@ -24,21 +24,25 @@ class KernelDigits:
 
     `norms` (m,) are the square roots of its diagonal, `basis` the items of the expansion among
     them. `hides_terms` says that parts of the kernel
-    are known to be lost in its rounding, `nearly_equal` that this is likely.
+    are known to be lost in its rounding, `nearly_equal` that this is likely, and `tells_apart` that
+    some values differ at all.
     """
 
     norms: np.ndarray
     basis: np.ndarray
     hides_terms: bool
     nearly_equal: bool
+    tells_apart: bool
 
     @classmethod
     def of(cls, K: np.ndarray, hides_terms: bool = False) -> KernelDigits:
         diagonal = np.maximum(np.diagonal(K), 0.0)
         largest = float(diagonal.max(initial=0.0))
-        distances = diagonal - 2 * K[0] + diagonal[0]
-        nearly_equal = bool(0 < distances.max(initial=0.0) < NEARLY_EQUAL * largest)
-        return cls(np.sqrt(diagonal), np.arange(len(K)), hides_terms, nearly_equal)
+        distance = float((diagonal - 2 * K[0] + diagonal[0]).max(initial=0.0))
+        tells_apart = distance > 8 * EPS * largest
+        nearly_equal = tells_apart and distance < NEARLY_EQUAL * largest
+        items = np.arange(len(K))
+        return cls(np.sqrt(diagonal), items, hides_terms, nearly_equal, tells_apart)
 
     @property
     def rounding(self) -> float:
@@ -48,7 +52,7 @@ class KernelDigits:
     def decide(self, b: np.ndarray, size: float) -> bool:
         """Whether rounding decides about scores Σ b_i k(x, x_i) of this size, i in the basis."""
         error = EPS * float(np.median(self.norms)) * float(np.abs(b) @ self.norms[self.basis])
-        return error > TOLERATED * size
+        return self.tells_apart and error > TOLERATED * size
 
     def may_miss_terms(self, pull: float) -> bool:
         """Whether what K has lost in its rounding may change scores that the pairs pull at.
