@@ -79,7 +79,7 @@ def kernel_and_input(data: Drawn) -> tuple[np.ndarray, object]:
         K = data.X @ data.X.T
         return K, K
     values = kernel(data.kernel["kernel"], data.X, data.X, *list(data.kernel.values())[1:])
-    if data.kernel["kernel"] == "poly" and data.is_far:
+    if data.kernel["kernel"] == "linear" or (data.kernel["kernel"] == "poly" and data.is_far):
         values = from_first_item(values)
     return values.astype(float), data.give(data.X)
 

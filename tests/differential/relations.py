@@ -58,7 +58,7 @@ def check_relation(rng: np.random.Generator) -> Outcome:
     size = float(np.trace(L @ K)) / len(edges)
     description = f"{'complete' if complete else f'{len(edges)} edges'}, {p_a} x {p_b}"
     outcome = Outcome(f"ConditionalRanker({options}), {description}, scale {scale:.1e}", scale != 1)
-    plain = float(np.trace(L @ edge_kernel(K_A, K_B, edges, edges, 0))) / len(edges)
+    plain = float(np.trace(edge_kernel(K_A, K_B, edges, edges, 0))) / len(edges)
     if not size > 1e-12 * plain or not np.any(L @ y):
         return outcome.undecided("there is nothing to learn")
     alpha = size * 10.0 ** rng.uniform(-5, 3)

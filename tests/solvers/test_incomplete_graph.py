@@ -143,3 +143,14 @@ def test_kernels_whose_square_overflows_are_refused(n, parameters):
     S = rng.normal(size=(8, 8))
     with pytest.raises(InvalidKernel, match="overflows: scale"):
         ConditionalRanker(**parameters).fit(1e90 * rng.normal(size=(8, n)), S + S.T)
+
+
+@pytest.mark.parametrize("relation", ["general", "symmetric"])
+@pytest.mark.parametrize("edge", [(1, 0), (0, 1)])
+def test_a_condition_with_one_edge_repeated_has_nothing_to_learn(relation, edge):
+    """What is left of the gradient after centring are rounding errors, which grow by 1/alpha."""
+    X = np.array([[1.05, 0.13, -0.47, -1.46], [-0.3, -0.48, 0.57, 0.75]])
+    y = np.array([-1.5e-5, 1.8e-6, -8.4e-6, 3.7e-6])
+    model = ConditionalRanker(1e-17, relation=relation, tol=1e-10)
+    model.fit(X, y, edges=np.tile(edge, (4, 1)))
+    assert np.abs(model.predict(X)).max() <= 1e-12 * np.abs(y).max()

@@ -59,7 +59,7 @@ def conjugate_steps(system: System) -> Iterator[Step]:
             total += new
         direction = direction or tuple(part.copy() for part in z)
         curvature = system.curvature(direction)
-        if not curvature > 0:
+        if not curvature > 0 or not rho > system.noise:  # the curvature may tell more of the noise
             return
         size, previous = rho / curvature, rho
         system.advance(size, direction)

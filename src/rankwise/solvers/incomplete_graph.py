@@ -113,9 +113,8 @@ class EdgeSystem(ABC):
         curvature = float(along @ along + self.alpha * squared_norm)
         refuse_overflow(curvature)
         if curvature > 0:
-            steep = curvature
-            if self.removes_effects:
-                steep += float(values[: len(self.y)] @ values[: len(self.y)])
+            observed = values[: len(self.y)]
+            steep = curvature + float(observed @ observed)  # rounding errors precede L
             if self.scale is not None:  # the norm in which the preconditioner measures lengths
                 squared_norm = self.inner(w, self.scale * w, values)
             self._steepest = max(self._steepest, steep / squared_norm)
