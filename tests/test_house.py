@@ -22,6 +22,7 @@ MANY_PARAMETERS = {"learners", "io", "evaluation"}
 PRIVATE_OF_OTHERS = {
     "_replace",  # NamedTuple's; documented
     "_exit",  # of os; documented
+    "_cache",  # of numba's dispatchers: where their machine code is kept
     "_meta",  # Dask's empty example of a collection
     "_safe_split",  # scikit-learn's, and the next one
     "_num_samples",

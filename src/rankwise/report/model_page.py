@@ -32,9 +32,9 @@ class ModelPage:
     ):
         self._model, self._items, self._title, self._commands = model, items, title, commands
         self.path = SearchPath.from_record(model.training.get("path"))
-        self.on_training_data = on_training_data
         if on_training_data is None:
-            self.on_training_data = model.was_trained_on(items)
+            on_training_data = model.was_trained_on(items)
+        self.on_training_data: bool = on_training_data
         recipe = model.training.get("recipe", {})
         self.learner = recipe.get("learner", type(model.ranker).__name__)
 
