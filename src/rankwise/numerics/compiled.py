@@ -1,8 +1,8 @@
 """Loops that numba compiles when they are first called, so that no import waits for numba.
 
-`@compiled` stands for numba's `@njit(cache=True, nogil=True)`, with a check of what the cache holds.
-Loading a linear model and predicting with it calls no such loop, so that numba, whose import takes
-0.3 s, is not imported.
+`@compiled` stands for numba's `@njit(cache=True, nogil=True)`, with a check of the cache. Loading a
+linear model and predicting with it calls no such loop, so that numba, whose import takes 0.3 s, is
+not imported.
 """
 
 from __future__ import annotations
