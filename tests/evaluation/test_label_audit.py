@@ -70,7 +70,7 @@ def test_groups_leave_together():
     X, y = drawn(30)
     X, y, who = np.repeat(X, 2, axis=0), np.repeat(y, 2), np.repeat(np.arange(30), 2)
     y[6:8] += 5.0
-    memory = RankRLS(1e-3, kernel="rbf", gamma=0.3)
+    memory = RankRLS(1e-3, kernel="rbf", gamma=3.0)
     with pytest.warns(EstimateWarning, match="occur more than once"):
         assert not {6, 7} <= set(suspects(memory, X, y).index[:2])
     assert set(suspects(memory, X, y, groups=who).index[:2]) == {6, 7}

@@ -38,9 +38,9 @@ def test_the_choice_does_not_depend_on_the_unit_of_measurement(qid, options):
 
 
 def test_a_strongly_regularised_model_is_found_beyond_the_default_grid():
-    many = np.repeat(np.arange(60), 12)
-    strong = RNG.normal(size=(720, 40)) * 30
-    y = strong @ RNG.normal(size=40) * 0.005 + 10 * RNG.normal(size=720)
+    rng, many = np.random.default_rng(0), np.repeat(np.arange(60), 12)
+    strong = rng.normal(size=(720, 40)) * 30
+    y = strong @ rng.normal(size=40) * 0.005 + 10 * rng.normal(size=720)
     found = RankRLSCV().fit(strong, y, qid=many)
     assert found.alpha_ > 2.0**15
     assert found.alphas_[0] == 2.0**-15
