@@ -29,7 +29,7 @@ OLDEST := .venv-oldest/bin
 .venv-oldest/.ready: pyproject.toml .ci/oldest.txt
 	test -x $(OLDEST)/python || $(PYTHON) -m venv .venv-oldest
 	$(OLDEST)/python -m pip install --quiet --disable-pip-version-check -c .ci/oldest.txt \
-		-e ".[frames,plot,dask,serve,onnx]" pytest pytest-xdist hypothesis
+		-e ".[frames,plot,dask,serve,onnx]" polars pytest pytest-xdist hypothesis
 	touch $@
 test-oldest: .venv-oldest/.ready
 	NUMBA_CACHE_DIR=.venv-oldest/compiled $(OLDEST)/python -m pytest -n 2 -m "not slow" \

@@ -63,7 +63,7 @@ def command_works(folder: Path) -> None:
         a, b = RNG.normal(size=2)
         lines.append(f"q{i // 8},{a},{b},{round(2 * a - b)}")
     table = folder / "items.csv"
-    table.write_text("\n".join(lines) + "\n")
+    table.write_text("\n".join(lines) + "\n", encoding="utf-8")
     model = folder / "items.rw"
     run("train", table, "--target", "score", "--query", "query", "-o", model)
     assert len(run("predict", model, table).split()) == 40

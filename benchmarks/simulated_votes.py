@@ -42,6 +42,8 @@ def simulate(n_votes: int = 1500, n_judges: int = 40, seed: int = 7):
 if __name__ == "__main__":
     systems, votes, _ = simulate()
     folder = Path(__file__).parents[1] / "examples"
-    (folder / "systems.csv").write_text("name,size,price\n" + "\n".join(systems) + "\n")
+    (folder / "systems.csv").write_text(
+        "name,size,price\n" + "\n".join(systems) + "\n", encoding="utf-8"
+    )
     header = "judge,topic,left,right,won\n"
-    (folder / "votes.csv").write_text(header + "\n".join(votes) + "\n")
+    (folder / "votes.csv").write_text(header + "\n".join(votes) + "\n", encoding="utf-8")

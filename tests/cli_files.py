@@ -31,7 +31,7 @@ def write_csv(path: Path, *, q=12, seed=0, target=True, columns=("a", "b", "c"))
     for i, row in enumerate(X):
         cells = [f"d{i}", qid[i], *(f"{v:.4f}" for v in row)]
         lines.append(",".join(cells + ([str(y[i])] if target else [])))
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -41,7 +41,7 @@ def write_letor(path: Path, *, q=12, seed=0) -> Path:
     for i, row in enumerate(X):
         features = " ".join(f"{j + 1}:{v:.4f}" for j, v in enumerate(row))
         lines.append(f"{y[i]} qid:{qid[i][1:]} {features} #docid = D{i} inc = 1")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 

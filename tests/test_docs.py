@@ -45,7 +45,7 @@ PUBLIC_MODULES = [
 
 
 def blocks(page: Path) -> list[tuple[str, str]]:
-    return BLOCK.findall(page.read_text())
+    return BLOCK.findall(page.read_text(encoding="utf-8"))
 
 
 PEERS = ("choix", "lightgbm", "sksurv")
@@ -68,14 +68,16 @@ def test_blocks_print_what_is_shown(page, tmp_path, monkeypatch):
         with contextlib.redirect_stdout(printed):
             exec(code, names)
         assert printed.getvalue() == expected
-    for picture in SAVED.findall(page.read_text()):
-        assert f"figures/{picture})" in page.read_text(), f"{page}: {picture} is not shown"
+    for picture in SAVED.findall(page.read_text(encoding="utf-8")):
+        assert f"figures/{picture})" in page.read_text(encoding="utf-8"), (
+            f"{page}: {picture} is not shown"
+        )
         assert (tmp_path / picture).stat().st_size > 5000
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page):
-    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text()):
+    for target in re.findall(r"\]\(([^)#]+)\)", page.read_text(encoding="utf-8")):
         if not target.startswith(MADE_BY_THE_SITE):
             assert (page.parent / target).exists(), target
 
@@ -84,7 +86,7 @@ def test_every_page_has_its_place():
     """In the list of a toctree, so that readers find it."""
     listed = {"index"}
     for page in PAGES:
-        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(), re.S):
+        for tree in re.findall(r"```\{toctree\}\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
             folder = page.parent.relative_to(ROOT / "docs")
             listed |= {
                 str(folder / line) for line in tree.splitlines() if line[:1] not in ("", ":")
@@ -114,7 +116,7 @@ def test_site_builds_without_a_warning(tmp_path):
     for script in EXAMPLES:
         assert (site / "gallery" / f"{script.stem}.html").exists()
         assert list((site / "_downloads").rglob(f"{script.stem}.ipynb"))
-    learner = (site / "api" / "generated" / "rankwise.RankRLS.html").read_text()
+    learner = (site / "api" / "generated" / "rankwise.RankRLS.html").read_text(encoding="utf-8")
     assert all(name in learner for name in ("leave_pair_out", "partial_fit", "query_weight"))
     assert (site / "searchindex.js").exists()
 
@@ -199,7 +201,7 @@ def test_public_callables_are_in_the_reference(path):
     listed = set()
     for page in (ROOT / "docs" / "api").glob("*.rst"):
         module = ""
-        for line in page.read_text().splitlines():
+        for line in page.read_text(encoding="utf-8").splitlines():
             if line.startswith(".. currentmodule::"):
                 module = line.split()[-1]
             elif re.fullmatch(r"   [A-Za-z][\w.]*", line):

@@ -12,7 +12,7 @@ import pytest
 import rankwise
 
 ROOT = Path(rankwise.__file__).parent
-TREES = {path: ast.parse(path.read_text()) for path in sorted(ROOT.rglob("*.py"))}
+TREES = {path: ast.parse(path.read_text(encoding="utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 REPEATED_NAMES = {"__init__.py", "__main__.py", "rank_rls.py", "rank_svm.py"}
 """The learners on Dask have the names of those in memory."""
@@ -22,6 +22,7 @@ MANY_PARAMETERS = {"learners", "io", "evaluation"}
 PRIVATE_OF_OTHERS = {
     "_replace",  # NamedTuple's; documented
     "_exit",  # of os; documented
+    "_cache",  # of numba's dispatchers: where their machine code is kept
     "_meta",  # Dask's empty example of a collection
     "_safe_split",  # scikit-learn's, and the next one
     "_num_samples",
@@ -75,7 +76,11 @@ def test_file_names_are_unique():
 
 
 def test_files_are_short():
-    long = [relative(path) for path in TREES if len(path.read_text().splitlines()) > LINES_OF_FILE]
+    long = [
+        relative(path)
+        for path in TREES
+        if len(path.read_text(encoding="utf-8").splitlines()) > LINES_OF_FILE
+    ]
     assert long == []
 
 
@@ -185,6 +190,34 @@ def test_one_place_compares_names(names):
     assert wrong == []
 
 
+def opened_without_encoding(tree: ast.Module) -> Iterator[int]:
+    """Lines that open a text file in the encoding of the system, which is not UTF-8 on Windows."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Call(func=ast.Attribute(attr="read_text"), args=[], keywords=named):
+                is_text = True
+            case ast.Call(func=ast.Attribute(attr="write_text"), args=[_], keywords=named):
+                is_text = True
+            case ast.Call(func=ast.Name(id="open"), args=[_, *mode], keywords=named):
+                is_binary = any("b" in ast.unparse(each) for each in mode[:1])
+                is_text = not is_binary and "/proc/" not in ast.unparse(node)
+            case _:
+                continue
+        if is_text and not {"encoding", "mode"} & {keyword.arg for keyword in named}:
+            yield node.lineno
+
+
+def test_text_files_are_opened_with_an_encoding():
+    tests = Path(__file__).parent
+    trees = {path: ast.parse(path.read_text(encoding="utf-8")) for path in tests.rglob("*.py")}
+    wrong = [
+        f'{path}:{line}: add encoding="utf-8"'
+        for path, tree in {**TREES, **trees}.items()
+        for line in opened_without_encoding(tree)
+    ]
+    assert wrong == []
+
+
 def test_the_rules_see_what_they_forbid():
     """Each rule finds its example, so none of them passes because it finds nothing at all."""
     tree = ast.parse(
@@ -199,3 +232,8 @@ def test_the_rules_see_what_they_forbid():
     assert [value for _, value in compared_strings(tree)] == ["linear", "hinge"]
     (function,) = (node for node in ast.walk(tree) if isinstance(node, Function))
     assert is_compiled(function) and n_parameters(function) == 5
+    tree = ast.parse(
+        "open(path)\npath.read_text()\npath.write_text(text)\nopen(path, 'w', newline='')\n"
+        "open(path, 'rb'), path.read_text(encoding='utf-8'), open(path, encoding='ascii')\n"
+    )
+    assert sorted(opened_without_encoding(tree)) == [1, 2, 3, 4]

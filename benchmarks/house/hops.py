@@ -54,7 +54,7 @@ def fits() -> dict[str, Callable[[], object]]:
     folder = Path(tempfile.mkdtemp())
     table = folder / "items.csv"
     rows = "\n".join(",".join(map(str, (*x, s, q))) for x, s, q in zip(X.round(3), y.round(3), qid))
-    table.write_text("a,b,c,d,e,score,query\n" + rows + "\n")
+    table.write_text("a,b,c,d,e,score,query\n" + rows + "\n", encoding="utf-8")
 
     def train():
         from rankwise.cli import main

@@ -36,7 +36,7 @@ def kinds_of(source: str) -> Counter[str]:
 
 def main(folder: Path = FOLDER) -> None:
     files = sorted(folder.rglob("*.py"))
-    total = sum((kinds_of(file.read_text()) for file in files), Counter())
+    total = sum((kinds_of(file.read_text(encoding="utf-8")) for file in files), Counter())
     print(f"{len(files)} files, {total.total()} lines")
     for name, count in total.most_common():
         print(f"  {name:12} {count:6}")

@@ -70,8 +70,8 @@ def davis() -> tuple:
         raise data.MissingData("drug_target/davis is absent.")
     Kd = np.loadtxt(next(home.glob("drug-target*.txt")))
     kernels = tuple(unit(np.loadtxt(next(home.glob(f"{s}*.txt")))) for s in ("drug-d", "target-t"))
-    parts = json.loads((home / "train_fold_setting1.txt").read_text())
-    test = json.loads((home / "test_fold_setting1.txt").read_text())
+    parts = json.loads((home / "train_fold_setting1.txt").read_text(encoding="utf-8"))
+    test = json.loads((home / "test_fold_setting1.txt").read_text(encoding="utf-8"))
     edges = np.argwhere(np.ones(Kd.shape))
     training = edges[np.concatenate(parts[1:])]
     return kernels, 9 - np.log10(Kd), training, edges[parts[0]], edges[test]

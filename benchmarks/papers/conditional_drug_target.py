@@ -73,7 +73,7 @@ def relations() -> dict:
 
 def labelled(path) -> np.ndarray:
     """The numbers of a tab-separated table that has a header line and a name in each line."""
-    lines = path.read_text().strip("\n").split("\n")[1:]
+    lines = path.read_text(encoding="utf-8").strip("\n").split("\n")[1:]
     return np.array([line.split("\t")[1:] for line in lines], dtype=float)
 
 

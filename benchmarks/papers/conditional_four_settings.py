@@ -263,11 +263,13 @@ def _cells(setting: str) -> np.ndarray:
 
 def main(arguments: list[str] | None = None) -> None:
     path = Path(arguments[0]) if arguments else None
-    known = json.loads(path.read_text()) if path is not None and path.exists() else {}
+    known = (
+        json.loads(path.read_text(encoding="utf-8")) if path is not None and path.exists() else {}
+    )
 
     def keep(found: dict) -> None:
         if path is not None:
-            path.write_text(json.dumps(found, indent=1))
+            path.write_text(json.dumps(found, indent=1), encoding="utf-8")
 
     found = results(known, keep, (arguments or [])[1:])
     show(found)

@@ -137,7 +137,7 @@ def figures(found: Evaluation) -> list[str]:
 def given_split(path: str) -> list[list[str]]:
     """Document ids of each fold, from lines with fold, tab, document."""
     folds: dict[str, list[str]] = {}
-    for line in Path(path).read_text().splitlines():
+    for line in Path(path).read_text(encoding="utf-8").splitlines():
         if line.strip():
             fold, document = line.split("\t")
             folds.setdefault(fold.strip(), []).append(document.strip())

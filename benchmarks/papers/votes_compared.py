@@ -252,7 +252,7 @@ def _number(text: str) -> float:
 
 def _read(name: str) -> list[dict[str, str]]:
     path = data.folder("votes") / name
-    with open(path, newline="") as file:
+    with open(path, newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))
 
 

@@ -50,7 +50,7 @@ def record(table: str, row: str, ratio: float, seconds: float, limit: float | No
     path = os.environ.get("RANKWISE_BENCHMARK_ROWS")
     if path:
         entry = {"table": table, "row": row, "ratio": ratio, "seconds": seconds, "limit": limit}
-        with open(path, "a") as file:
+        with open(path, "a", encoding="utf-8") as file:
             file.write(json.dumps(entry) + "\n")
 
 

@@ -345,14 +345,14 @@ def fit_and_report_memory(path: str, loss: str) -> None:
     before = _status("VmRSS")
     X = sparse.csr_matrix(sparse.load_npz(path))
     y = np.load(Path(path).with_suffix(".y.npy"))
-    Path("/proc/self/clear_refs").write_text("5")
+    Path("/proc/self/clear_refs").write_text("5", encoding="utf-8")
     RankSVM(1e-5, loss=loss).fit(X, y)
     size = X.data.nbytes + X.indices.nbytes + X.indptr.nbytes
     print(size, _status("VmHWM") - before)
 
 
 def _status(field: str) -> int:
-    lines = Path("/proc/self/status").read_text().splitlines()
+    lines = Path("/proc/self/status").read_text(encoding="utf-8").splitlines()
     return 1024 * int(next(line for line in lines if line.startswith(field)).split()[1])
 
 

@@ -104,7 +104,9 @@ def main() -> None:
                     sitting(name, rows, arguments.show)
         except KeyboardInterrupt:
             print("interrupted: the table holds the sittings so far")
-        print(markdown([json.loads(line) for line in rows.read_text().splitlines()]))
+        print(
+            markdown([json.loads(line) for line in rows.read_text(encoding="utf-8").splitlines()])
+        )
 
 
 if __name__ == "__main__":

@@ -57,8 +57,12 @@ def seconds(command: list[str], folder: Path, **environment: str) -> float:
 def write_files(folder: Path) -> None:
     X = np.random.default_rng(0).normal(size=(60, 5))
     lines = [",".join(f"{v:.4f}" for v in (*row, row.sum())) for row in X]
-    (folder / "train.csv").write_text("a,b,c,d,e,score\n" + "\n".join(lines) + "\n")
-    (folder / "new.csv").write_text("a,b,c,d,e,score\n" + "\n".join(lines[:10]) + "\n")
+    (folder / "train.csv").write_text(
+        "a,b,c,d,e,score\n" + "\n".join(lines) + "\n", encoding="utf-8"
+    )
+    (folder / "new.csv").write_text(
+        "a,b,c,d,e,score\n" + "\n".join(lines[:10]) + "\n", encoding="utf-8"
+    )
     train = [*COMMAND, "train", "train.csv", "-o", "model.rw", "-q"]
     subprocess.run(train, cwd=folder, check=True, capture_output=True)
 

@@ -28,7 +28,7 @@ LIMIT = 1 / 5
 
 def write(path: Path, megabytes: int) -> None:
     rng = np.random.default_rng(0)
-    with open(path, "w") as file:
+    with open(path, "w", encoding="utf-8") as file:
         names = ",".join(f"f{j}" for j in range(WIDTH))
         file.write(f"id,query,{names},score\n")
         for start in range(0, megabytes * 1_000_000 // ROW_BYTES, ROWS_AT_ONCE):

@@ -12,6 +12,8 @@ def corpora(tmp_path_factory):
     found = []
     for seed in (0, 1):
         path = folder / f"{seed}.xml"
-        path.write_text(corpus_xml(made_documents(8, np.random.default_rng(seed))))
+        path.write_text(
+            corpus_xml(made_documents(8, np.random.default_rng(seed))), encoding="utf-8"
+        )
         found.append(read_ppi_corpus(path))
     return found

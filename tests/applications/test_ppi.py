@@ -70,7 +70,7 @@ def test_sentences_with_heavy_cycles_stop_nothing(tmp_path, learner, normalize):
     labels = [(0, 1, True), (0, 2, False), (1, 2, False)]
     documents[2].append(sentence_xml("d2.round", words, [1, 4, 6], labels, arcs=arcs))
     path = tmp_path / "round.xml"
-    path.write_text(corpus_xml(documents))
+    path.write_text(corpus_xml(documents), encoding="utf-8")
     corpus = read_ppi_corpus(path)
     ranker = ppi.InteractionRanker(learner=learner, normalize=normalize)
     with pytest.warns(GraphWarning, match="of 99 graphs: the spectral radius is 1") as caught:

@@ -92,7 +92,9 @@ def test_tables_are_markdown_and_written_whole(tmp_path, capsys):
     ]
     assert "A title" in capsys.readouterr().out
     path = pages.save("some", parts, tmp_path)
-    assert "Versions: rankwise" in path.read_text() and list(tmp_path.iterdir()) == [path]
+    assert "Versions: rankwise" in path.read_text(encoding="utf-8") and list(
+        tmp_path.iterdir()
+    ) == [path]
     assert pages.load("some", tmp_path) == parts
     page = "# P\n\n<!-- table: some 1 -->\nold\n<!-- end of table -->\n\nText.\n"
     new = pages.filled(page, tmp_path)

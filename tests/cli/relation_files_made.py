@@ -6,13 +6,15 @@ import numpy as np
 def write_nodes(path, X, prefix):
     lines = [f"{prefix}{i}," + ",".join(f"{v:.4f}" for v in row) for i, row in enumerate(X)]
     header = "name," + ",".join(f"f{j}" for j in range(X.shape[1]))
-    path.write_text("\n".join([header, *lines]) + "\n")
+    path.write_text("\n".join([header, *lines]) + "\n", encoding="utf-8")
 
 
 def write_kernel(path, K, prefix, order):
     """A matrix of similarities whose columns are in another order than its rows."""
     lines = [f"{prefix}{i}," + ",".join(repr(float(K[i, j])) for j in order) for i in range(len(K))]
-    path.write_text("\n".join(["," + ",".join(f"{prefix}{j}" for j in order), *lines]) + "\n")
+    path.write_text(
+        "\n".join(["," + ",".join(f"{prefix}{j}" for j in order), *lines]) + "\n", encoding="utf-8"
+    )
 
 
 def write_relation(folder, seed=0):
@@ -29,11 +31,15 @@ def write_relation(folder, seed=0):
     write_kernel(folder / "kt.csv", B @ B.T, "t", rng.permutation(16))
     seen = rng.random((16, 13)) < 0.8
     pairs = [f"d{i},t{j},{Y[i, j]:.4f}" for i, j in np.argwhere(seen)]
-    (folder / "known.csv").write_text("compound,protein,pKi\n" + "\n".join(pairs) + "\n")
+    (folder / "known.csv").write_text(
+        "compound,protein,pKi\n" + "\n".join(pairs) + "\n", encoding="utf-8"
+    )
     pairs = [f"d{i},t{j},{Y[i, j]:.4f}" for i in range(20) for j in range(16)]
-    (folder / "all.csv").write_text("compound,protein,pKi\n" + "\n".join(pairs) + "\n")
+    (folder / "all.csv").write_text(
+        "compound,protein,pKi\n" + "\n".join(pairs) + "\n", encoding="utf-8"
+    )
     cells = [[f"{Y[i, j]:.4f}" if seen[i, j] else "" for j in range(13)] for i in range(16)]
     rows = [f"d{i}," + ",".join(row) for i, row in enumerate(cells)]
     header = "drug," + ",".join(f"t{j}" for j in range(13))
-    (folder / "matrix.csv").write_text("\n".join([header, *rows]) + "\n")
+    (folder / "matrix.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     return A, B, Y

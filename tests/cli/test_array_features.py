@@ -25,9 +25,9 @@ def folder(tmp_path_factory):
     np.save(folder / "cube.npy", np.zeros((96, 2, 2)))
     (folder / "half.npy").write_bytes((folder / "e.npy").read_bytes()[:200])
     (folder / "half.npz").write_bytes((folder / "e.npz").read_bytes()[:300])
-    (folder / "text.npy").write_text("a,b\n1,2\n")
+    (folder / "text.npy").write_text("a,b\n1,2\n", encoding="utf-8")
     lines = ["id,query,score"] + [f"d{i},{qid[i]},{y[i]}" for i in range(96)]
-    (folder / "bare.csv").write_text("\n".join(lines) + "\n")
+    (folder / "bare.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     run("train", folder / "train.csv", "--features", folder / "e.npy", "-o", folder / "m.rw", "-q")
     return folder
 

@@ -17,7 +17,7 @@ def write(path, *, seed=0, noise=1.0, q=12, queries=True):
     for i, row in enumerate(X):
         cells = [f"d{i}", *([qid[i]] if queries else []), *(f"{v:.4f}" for v in row)]
         lines.append(",".join([*cells, f"{old[i]:.6f}", str(y[i])]))
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path, y, qid, old.round(6)
 
 
@@ -73,11 +73,13 @@ def test_the_report_opens_with_it(files):
     folder, _, (unseen, *_) = files
     page = folder / "report.html"
     run("report", folder / "model.rw", unseen, "-o", page)
-    assert 'class="verdict better">rank-rls is better than bm25' in page.read_text()
+    assert 'class="verdict better">rank-rls is better than bm25' in page.read_text(encoding="utf-8")
     run("report", folder / "model.rw", folder / "seen.csv", "-o", page)
-    assert "rank-rls is better than bm25" in page.read_text(), "outer folds of the training"
+    assert "rank-rls is better than bm25" in page.read_text(encoding="utf-8"), (
+        "outer folds of the training"
+    )
     run("report", folder / "model.rw", folder / "seen.csv", "--baseline", "a", "-o", page)
-    assert "It is open whether the model is better than a" in page.read_text()
+    assert "It is open whether the model is better than a" in page.read_text(encoding="utf-8")
 
 
 def test_the_column_is_a_feature_only_if_asked(files, tmp_path):
@@ -121,7 +123,7 @@ def test_a_reversed_baseline_is_pointed_out(tmp_path):
     lines = ["query,a,b,place,score"]
     lines += [f"{q},{r[0]},{r[1]},{-r[0]},{v}" for q, r, v in zip(qid, X, y)]
     path = tmp_path / "places.csv"
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     said = run("train", path, "--baseline", "place", "-o", tmp_path / "m.rw").stderr
     assert "place orders worse than chance" in said
 
@@ -134,14 +136,14 @@ def test_mistakes_are_named(files, tmp_path):
         in run("train", seen, "--baseline", "bm26", "-o", out, code=2).stderr
     )
     broken = tmp_path / "broken.csv"
-    lines = seen.read_text().splitlines()
+    lines = seen.read_text(encoding="utf-8").splitlines()
     lines[3] = ",".join([*lines[3].split(",")[:5], "", lines[3].split(",")[-1]])
-    broken.write_text("\n".join(lines) + "\n")
+    broken.write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert (
         "a value is missing" in run("train", broken, "--baseline", "bm25", "-o", out, code=2).stderr
     )
     wins = tmp_path / "wins.csv"
-    wins.write_text("winner,loser\nd1,d2\nd3,d4\n")
+    wins.write_text("winner,loser\nd1,d2\nd3,d4\n", encoding="utf-8")
     found = run("train", seen, "--preferences", wins, "--baseline", "bm25", "-o", out, code=2)
     assert "--baseline is for items with scores" in found.stderr
     assert not out.exists()
@@ -150,16 +152,16 @@ def test_mistakes_are_named(files, tmp_path):
 def test_the_report_lists_scores_to_check(files, tmp_path):
     """An item with a score that is turned round is at the top of the list, with its query."""
     folder, _, (unseen, y, *_) = files
-    lines = unseen.read_text().splitlines()
+    lines = unseen.read_text(encoding="utf-8").splitlines()
     model = load(folder / "model.rw")
     X = np.loadtxt(unseen, delimiter=",", skiprows=1, usecols=(2, 3, 4))
     worst = int(np.argmax(np.where(y == 0, -model.predict(X), -np.inf)))
     cells = lines[worst + 1].split(",")
     lines[worst + 1] = ",".join([*cells[:-1], "9"])
     wrong = tmp_path / "wrong.csv"
-    wrong.write_text("\n".join(lines) + "\n")
+    wrong.write_text("\n".join(lines) + "\n", encoding="utf-8")
     run("report", folder / "model.rw", wrong, "-o", tmp_path / "r.html")
-    page = (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert "Scores to check" in page and "should be checked" in page
     assert page.split("Scores to check")[1].split("<tr><th>")[2].startswith(f"d{worst}<")
 

@@ -29,7 +29,7 @@ def write(path, *, cities=CITIES, comma=True, share=True, seed=0, target=True, o
         rows.append(dict(zip(names, row)))
     names = order or names
     lines = [";".join(names)] + [";".join(row[name] for name in names) for row in rows]
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 
 
@@ -99,8 +99,8 @@ def test_new_data_are_read_alike_or_refused(folder, tmp_path):
     write(tmp_path / "points.csv", comma=False)
     told = run("predict", folder / "m.rw", tmp_path / "points.csv", code=2).stderr
     assert "column 'price'" in told and "decimal comma" in told
-    text = (folder / "train.csv").read_text().replace("city", "town")
-    (tmp_path / "town.csv").write_text(text.replace("price", "prize"))
+    text = (folder / "train.csv").read_text(encoding="utf-8").replace("city", "town")
+    (tmp_path / "town.csv").write_text(text.replace("price", "prize"), encoding="utf-8")
     told = run("predict", folder / "m.rw", tmp_path / "town.csv", code=2).stderr
     assert "lacks 2 of the model's 5 features: 'city', 'price'" in told
 
@@ -109,7 +109,7 @@ def test_errors_name_column_line_and_value(folder, tmp_path):
     told = run("train", folder / "train.csv", "-o", tmp_path / "m.rw", code=2).stderr
     assert "line 2, column 'city'" in told and "'Oslo' is not a number" in told
     assert "--categorical" in told and "--ignore 'city'" in told
-    (tmp_path / "t.csv").write_text("a;score\n1,234;1\n2,500;2\n")
+    (tmp_path / "t.csv").write_text("a;score\n1,234;1\n2,500;2\n", encoding="utf-8")
     told = run("train", tmp_path / "t.csv", "-o", tmp_path / "m.rw", code=2).stderr
     assert "line 2, column 'a': '1,234' may be 1234 or 1.234" in told and "--decimal" in told
     run("train", tmp_path / "t.csv", "--decimal", ",", "-o", tmp_path / "m.rw", "-q")
@@ -135,7 +135,12 @@ def test_mistaken_options(folder, tmp_path, options, expected):
 
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252", "latin-1"])
 def test_encodings(folder, tmp_path, encoding):
-    text = (folder / "train.csv").read_text().replace("Bonn", "Köln").replace("city", "città")
+    text = (
+        (folder / "train.csv")
+        .read_text(encoding="utf-8")
+        .replace("Bonn", "Köln")
+        .replace("city", "città")
+    )
     (tmp_path / "t.csv").write_bytes(text.encode(encoding))
     options = ("--categorical", "città", "-o", tmp_path / "m.rw", "-q")
     if encoding in ("utf-8-sig", "utf-16"):
@@ -149,10 +154,10 @@ def test_encodings(folder, tmp_path, encoding):
 
 
 def test_missing_values(folder, tmp_path):
-    lines = (folder / "train.csv").read_text().splitlines()
+    lines = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
     cells = lines[4].split(";")
     lines[4] = ";".join([*cells[:2], "", "", *cells[4:]])
-    (tmp_path / "holes.csv").write_text("\n".join(lines))
+    (tmp_path / "holes.csv").write_text("\n".join(lines), encoding="utf-8")
     options = ("--categorical", "city", "-o", tmp_path / "m.rw")
     told = run("train", tmp_path / "holes.csv", *options, code=2).stderr
     assert "line 5: 'city=Bonn' of d3 is missing" in told and "--missing" in told

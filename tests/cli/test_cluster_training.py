@@ -15,13 +15,13 @@ from tests.cli_files import made_items, run, write_csv, write_letor
 def folder(tmp_path_factory):
     """One file of each kind, and the same lines in directories, cut within queries."""
     folder = tmp_path_factory.mktemp("parts")
-    letor = write_letor(folder / "all.letor").read_text().splitlines()
-    header, *table = write_csv(folder / "all.csv").read_text().splitlines()
+    letor = write_letor(folder / "all.letor").read_text(encoding="utf-8").splitlines()
+    header, *table = write_csv(folder / "all.csv").read_text(encoding="utf-8").splitlines()
     for name, lines, first in (("letor", letor, []), ("csv", table, [header])):
         (folder / name).mkdir()
         for part, rows in enumerate(np.array_split(np.arange(len(lines)), 3)):
             text = "\n".join([*first, *(lines[i] for i in rows)]) + "\n"
-            (folder / name / f"part-{part}.{name}").write_text(text)
+            (folder / name / f"part-{part}.{name}").write_text(text, encoding="utf-8")
     return folder
 
 

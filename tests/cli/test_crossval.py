@@ -35,10 +35,12 @@ def test_preferences_do_not_leak(tmp_path):
     rng = np.random.default_rng(4)
     columns = [f"x{i}" for i in range(40)]
     lines = [f"i{row}," + ",".join("01"[row == j] for j in range(40)) for row in range(40)]
-    (tmp_path / "items.csv").write_text("\n".join(["name," + ",".join(columns), *lines]))
+    (tmp_path / "items.csv").write_text(
+        "\n".join(["name," + ",".join(columns), *lines]), encoding="utf-8"
+    )
     votes = [rng.choice(40, 2, replace=False) for _ in range(300)]
     wins = [f"i{a},i{b}" for a, b in votes for _ in range(5)]
-    (tmp_path / "wins.csv").write_text("winner,loser\n" + "\n".join(wins))
+    (tmp_path / "wins.csv").write_text("winner,loser\n" + "\n".join(wins), encoding="utf-8")
     files = (tmp_path / "items.csv", "--id", "name", "--preferences", tmp_path / "wins.csv")
     record = json.loads(run("crossval", *files, "--alpha", "0.1,1", "--json").stdout)
     held_out = {each["learner"]: each["path"]["by"] for each in record["learners"]}

@@ -21,7 +21,7 @@ NAME = "Zürich 中 ½ → −"
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("encodings")
     write_csv(folder / "train.csv")
-    text = (folder / "train.csv").read_text().replace("d3,", f"{NAME},")
+    text = (folder / "train.csv").read_text(encoding="utf-8").replace("d3,", f"{NAME},")
     (folder / "named.csv").write_text(text, encoding="utf-8", newline="\n")
     votes = "a,b,winner\nx,y,x\ny,Δ,y\nx,Δ,x\nΔ,x,Δ\n"
     (folder / "votes.csv").write_text(votes, encoding="utf-8")

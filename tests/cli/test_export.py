@@ -15,7 +15,7 @@ def table(tmp_path):
 
 
 def features_of(table):
-    rows = [line.split(",") for line in table.read_text().splitlines()[1:]]
+    rows = [line.split(",") for line in table.read_text(encoding="utf-8").splitlines()[1:]]
     return np.array([[float(cell) for cell in row[2:5]] for row in rows])
 
 

@@ -20,11 +20,13 @@ def parts(folder, tmp_path):
     parts = tmp_path / "parts"
     (parts / "below").mkdir(parents=True)
     shutil.copy(folder / "new.csv", parts / "a.csv")
-    (parts / "b.tsv").write_text((folder / "new.csv").read_text().replace(",", "\t"))
+    (parts / "b.tsv").write_text(
+        (folder / "new.csv").read_text(encoding="utf-8").replace(",", "\t"), encoding="utf-8"
+    )
     packed = gzip.compress((folder / "new.csv").read_bytes())
     (parts / "below" / "c.csv.gz").write_bytes(packed)
-    (parts / ".hidden.csv").write_text("no data")
-    (parts / "empty.csv").write_text("")
+    (parts / ".hidden.csv").write_text("no data", encoding="utf-8")
+    (parts / "empty.csv").write_text("", encoding="utf-8")
     return parts
 
 
@@ -40,7 +42,7 @@ def test_each_file_gets_its_predictions(folder, parts, tmp_path, kind, ending):
     assert listed(out) == [f"a.{ending}", f"b.{ending}", f"below/c.{ending}"]
     expected = run("predict", folder / "model.rw", folder / "new.csv", "--as", kind).stdout
     for name in listed(out):
-        assert (out / name).read_text() == expected
+        assert (out / name).read_text(encoding="utf-8") == expected
 
 
 def test_workers_write_the_same(folder, parts, tmp_path):
@@ -55,7 +57,7 @@ def test_workers_write_the_same(folder, parts, tmp_path):
 
 @pytest.mark.parametrize("workers", [(), ("--workers", "1")])
 def test_a_bad_file_is_named_and_the_others_are_written(folder, parts, tmp_path, workers):
-    (parts / "bad.csv").write_text("id,query,a,b\nx,q,1,2\n")
+    (parts / "bad.csv").write_text("id,query,a,b\nx,q,1,2\n", encoding="utf-8")
     out = tmp_path / "out"
     found = run("predict", folder / "model.rw", parts, "-o", out, *workers, code=2)
     assert "bad.csv" in found.stderr and "'c'" in found.stderr
@@ -67,14 +69,18 @@ def test_resume_leaves_what_is_up_to_date(folder, parts, tmp_path):
     out = tmp_path / "out"
     call = ("predict", folder / "model.rw", parts, "-o", out, "--resume")
     run(*call)
-    (out / "a.txt").write_text("kept")
+    (out / "a.txt").write_text("kept", encoding="utf-8")
     (out / "b.txt").unlink()
     os.utime(out / "below" / "c.txt", (1, 1))
     run(*call)
-    assert (out / "a.txt").read_text() == "kept"
-    assert (out / "b.txt").read_text() == (out / "below" / "c.txt").read_text() != "kept"
+    assert (out / "a.txt").read_text(encoding="utf-8") == "kept"
+    assert (
+        (out / "b.txt").read_text(encoding="utf-8")
+        == (out / "below" / "c.txt").read_text(encoding="utf-8")
+        != "kept"
+    )
     run(*call[:-1])
-    assert (out / "a.txt").read_text() != "kept"
+    assert (out / "a.txt").read_text(encoding="utf-8") != "kept"
 
 
 def test_mistakes(folder, parts, tmp_path):
@@ -107,7 +113,7 @@ def test_mistakes(folder, parts, tmp_path):
 )
 def test_names_of_predictions(tmp_path, name, kind, expected):
     (tmp_path / "data").mkdir()
-    (tmp_path / "data" / name).write_text("1")
+    (tmp_path / "data" / name).write_text("1", encoding="utf-8")
     task = type("Task", (), {"data_path": str(tmp_path / "data")})()
     (target,) = Folder(task, tmp_path / "out", kind, "").targets().values()
     assert target == tmp_path / "out" / expected
@@ -142,5 +148,5 @@ def test_ctrl_c_keeps_finished_files(folder, tmp_path, workers):
     assert "files are written" in said and "Traceback" not in said
     done = [name for name in listed(out) if not name.startswith(".")]
     assert 1 < len(done) < 60
-    sizes = {len((out / name).read_text().splitlines()) for name in done}
+    sizes = {len((out / name).read_text(encoding="utf-8").splitlines()) for name in done}
     assert sizes == {3200}

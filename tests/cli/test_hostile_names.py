@@ -23,7 +23,7 @@ STYLE = re.compile(r"\x1b\[([0-9;]*m|\?25[lh]|2K|1A)|\r")
 
 def write_table(path):
     X, y, _ = made_items(q=len(NAMES), size=4)
-    with open(path, "w", newline="") as file:
+    with open(path, "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["id", "query", *FEATURES, "score"])
         for i, row in enumerate(X):
@@ -105,7 +105,7 @@ def test_report(folder, tmp_path):
     out = tmp_path / "report\x1b.html"
     model, data = folder / "\x1b]0;m.rw", folder / "da\nta.csv"
     call("report", model, data, "-o", out, "--title", "\x1b<script>[/b]")
-    page = out.read_text()
+    page = out.read_text(encoding="utf-8")
     assert_harmless(page)
     assert "<script" not in page and "<img" not in page
 
@@ -114,7 +114,7 @@ def test_page_of_crossval(folder, tmp_path):
     out = tmp_path / "cv\x1b<b>.html"
     words = (folder / "da\nta.csv", "--learner", "rank-rls", "--nested", "2")
     call("crossval", *words, "--html", out)
-    page = out.read_text()
+    page = out.read_text(encoding="utf-8")
     assert_harmless(page)
     assert "<script" not in page and "<img" not in page and "<b>" not in page
 
@@ -140,7 +140,7 @@ def test_errors(folder, command, word, tmp_path, monkeypatch):
 
 def test_errors_name_columns_and_files(folder, tmp_path):
     other = tmp_path / "\x1b[31mother.csv"
-    other.write_text("id,\x1b[32m,score\na,1,2\nb,\x1b[33m,3\n")
+    other.write_text("id,\x1b[32m,score\na,1,2\nb,\x1b[33m,3\n", encoding="utf-8")
     call("predict", folder / "\x1b]0;m.rw", other, code=2)
     call("train", other, "-o", tmp_path / "m.rw", code=2)
     call("train", other, "--target", "[/b]\x1b", "-o", tmp_path / "m.rw", code=2)

@@ -13,16 +13,18 @@ def folder(tmp_path_factory):
     write_csv(folder / "train.csv")
     write_csv(folder / "other.csv", columns=("x", "y1", "z"))
     write_letor(folder / "train.letor")
-    (folder / "empty.csv").write_text("")
-    (folder / "header.csv").write_text("query,a,score\n")
-    (folder / "constant.csv").write_text("query,a,score\nq,1,2\nq,2,2\n")
-    (folder / "words.csv").write_text("query,a,city,score\nq,1,Bonn,2\nq,2,Rome,3\n")
-    (folder / "bad_score.csv").write_text("query,a,score\nq,1,2\nq,2,high\n")
-    (folder / "ragged.csv").write_text("query,a,score\nq,1,2\nq,2\n")
-    (folder / "bad.letor").write_text("1 qid:1 1:0.5\n0 qid:1 1:zero\n")
-    (folder / "wide.letor").write_text("1 qid:1 1:0.5 9:1\n0 qid:1 1:0.2\n")
+    (folder / "empty.csv").write_text("", encoding="utf-8")
+    (folder / "header.csv").write_text("query,a,score\n", encoding="utf-8")
+    (folder / "constant.csv").write_text("query,a,score\nq,1,2\nq,2,2\n", encoding="utf-8")
+    (folder / "words.csv").write_text(
+        "query,a,city,score\nq,1,Bonn,2\nq,2,Rome,3\n", encoding="utf-8"
+    )
+    (folder / "bad_score.csv").write_text("query,a,score\nq,1,2\nq,2,high\n", encoding="utf-8")
+    (folder / "ragged.csv").write_text("query,a,score\nq,1,2\nq,2\n", encoding="utf-8")
+    (folder / "bad.letor").write_text("1 qid:1 1:0.5\n0 qid:1 1:zero\n", encoding="utf-8")
+    (folder / "wide.letor").write_text("1 qid:1 1:0.5 9:1\n0 qid:1 1:0.2\n", encoding="utf-8")
     (folder / "noise.rw").write_bytes(b"no model at all")
-    (folder / "wins.csv").write_text("winner,loser\nd1,d2\nd3,unknown\n")
+    (folder / "wins.csv").write_text("winner,loser\nd1,d2\nd3,unknown\n", encoding="utf-8")
     run("train", folder / "train.csv", "-o", folder / "model.rw", "-q")
     run("train", folder / "train.letor", "-o", folder / "letor.rw", "-q")
     return folder
@@ -98,7 +100,7 @@ def test_a_file_without_permission(folder):
     if os.geteuid() == 0:
         pytest.skip("root may write anywhere")
     locked = folder / "locked.rw"
-    locked.write_text("old")
+    locked.write_text("old", encoding="utf-8")
     locked.chmod(0o400)
     assert "permission" in run("train", folder / "train.csv", "-o", locked, code=2).stderr
 

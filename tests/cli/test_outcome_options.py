@@ -49,7 +49,7 @@ def test_crossval_and_nested_folds(folder, learner, tmp_path):
     assert 0.6 < max(one["path"]["score"]) < 0.9
     assert "comparable pairs" in one["path"]["judged"]
     assert one["nested"]["measures"]["concordance"]["low"] > 0.5
-    assert "Harrell" in page.read_text()
+    assert "Harrell" in page.read_text(encoding="utf-8")
 
 
 def test_crossval_compares_the_learners_that_take_outcomes(folder):
@@ -78,7 +78,7 @@ def test_predict_explain_and_report(folder, tmp_path):
     shown = run("explain", folder / "given.rw", folder / "test.csv", "--top", "3").stdout
     assert "time (+ censored)" in shown
     run("report", folder / "given.rw", folder / "test.csv", "-o", tmp_path / "page.html")
-    page = (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text(encoding="utf-8")
     assert "Survival by tercile" in page and "Items at risk" in page
     missing = run("evaluate", folder / "model.rw", tmp_path / "new.csv", code=2)
     assert "no scores to judge by" in missing.stderr
@@ -119,4 +119,4 @@ def test_report_draws_the_learning_curve(folder, tmp_path):
     page = tmp_path / "page.html"
     for model in ("given.rw", "model.rw"):  # without and with strata
         run("report", folder / model, folder / "test.csv", "--learning-curve", "-o", page)
-        assert "Learning curve" in page.read_text()
+        assert "Learning curve" in page.read_text(encoding="utf-8")

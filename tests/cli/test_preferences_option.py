@@ -135,12 +135,12 @@ def test_report(folder, models, learner):
     page = folder / f"{learner}.html"
     more = ("--learning-curve",) if learner == "rank-rls" else ()
     run("report", models[learner], *files(folder, "test.csv"), "-o", page, *more)
-    text = page.read_text()
+    text = page.read_text(encoding="utf-8")
     assert "Better than chance" in text and "of the preferences are in the right order" in text
     assert ("Reliability" in text) == (learner == "rank-logistic")
     assert ("Learning curve" in text) == (learner == "rank-rls")
     run("report", models[learner], *files(folder), "-o", page)
-    assert "Judged on the data it was trained on" in page.read_text()
+    assert "Judged on the data it was trained on" in page.read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("learner", TAKERS)
@@ -203,7 +203,7 @@ def test_mistakes(folder, tmp_path, more, message):
 )
 def test_mistakes_in_the_file(folder, tmp_path, line, message):
     text = "judge,left,right,who won\n0,item 1,item 2,left\n" + line + "\n"
-    (tmp_path / "votes.csv").write_text(text)
+    (tmp_path / "votes.csv").write_text(text, encoding="utf-8")
     words = (folder / "items.csv", "--id", "name", "--preferences", tmp_path / "votes.csv", *ROLES)
     assert message in run("train", *words, "-o", tmp_path / "m.rw", code=2).stderr
 

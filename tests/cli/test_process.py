@@ -25,7 +25,7 @@ def folder(tmp_path_factory):
     X, y = rng.normal(size=(4000, 30)), rng.normal(size=4000)
     rows = [",".join(f"{v:.4f}" for v in (*row, score)) for row, score in zip(X, y)]
     header = ",".join([*(f"f{j}" for j in range(30)), "score"])
-    (folder / "large.csv").write_text("\n".join([header, *rows]) + "\n")
+    (folder / "large.csv").write_text("\n".join([header, *rows]) + "\n", encoding="utf-8")
     subprocess.run([*COMMAND, "train", "train.csv", "-o", "model.rw", "-q"], cwd=folder, check=True)
     return folder
 
@@ -61,7 +61,9 @@ def test_ctrl_c_during_nested_folds_keeps_the_model(folder, tmp_path):
     """The model is trained already: it is written without the nested estimate."""
     rng = np.random.default_rng(0)
     rows = [",".join(f"{v:.4f}" for v in row) for row in rng.normal(size=(1500, 6))]
-    (tmp_path / "train.csv").write_text("\n".join(["a,b,c,d,e,score", *rows]) + "\n")
+    (tmp_path / "train.csv").write_text(
+        "\n".join(["a,b,c,d,e,score", *rows]) + "\n", encoding="utf-8"
+    )
     options = ("--kernel", "rbf", "--basis", "all", "--cv", "leave-pair-out", "--alpha", "1,10")
     process = start(tmp_path, "train", "train.csv", "-o", "m.rw", *options, "--nested", "200")
     try:
@@ -123,8 +125,10 @@ def test_a_kill_at_any_moment_leaves_the_old_model_or_the_new(folder, tmp_path):
 
 def test_a_closed_pipe_is_quiet(folder):
     command = f"{' '.join(COMMAND)} predict model.rw large_scores.csv | head -1"
-    text = (folder / "train.csv").read_text().splitlines()
-    (folder / "large_scores.csv").write_text("\n".join([text[0], *(text[1:] * 400)]) + "\n")
+    text = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
+    (folder / "large_scores.csv").write_text(
+        "\n".join([text[0], *(text[1:] * 400)]) + "\n", encoding="utf-8"
+    )
     found = subprocess.run(command, shell=True, cwd=folder, capture_output=True, text=True)
     (folder / "large_scores.csv").unlink()
     assert len(found.stdout.split()) == 1

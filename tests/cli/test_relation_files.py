@@ -32,11 +32,13 @@ def predictions(*train, data="all.csv", nodes=NODES):
 def test_every_form_of_the_same_relation_gives_the_same_model(folder, made):
     expected = predictions("known.csv", *NODES, *LEARNER)
     assert np.allclose(predictions("matrix.csv", *NODES, *LEARNER), expected)
-    lines = (folder / "known.csv").read_text().splitlines()[1:]
-    (folder / "nameless.csv").write_text("\n".join(lines) + "\n")
+    lines = (folder / "known.csv").read_text(encoding="utf-8").splitlines()[1:]
+    (folder / "nameless.csv").write_text("\n".join(lines) + "\n", encoding="utf-8")
     assert np.allclose(predictions("nameless.csv", *NODES, *LEARNER), expected)
     swapped = [",".join([b, a, v, "7"]) for a, b, v in (line.split(",") for line in lines)]
-    (folder / "swapped.csv").write_text("protein,compound,pKi,year\n" + "\n".join(swapped) + "\n")
+    (folder / "swapped.csv").write_text(
+        "protein,compound,pKi,year\n" + "\n".join(swapped) + "\n", encoding="utf-8"
+    )
     named = ("--value", "pKi", "--row-column", "compound", "--column-column", "protein")
     assert np.allclose(predictions("swapped.csv", *NODES, *LEARNER, *named), expected)
     assert np.allclose(predictions("swapped.csv", *NODES, *LEARNER, "--target", "pKi"), expected)
@@ -124,28 +126,36 @@ MISTAKES = {
 @pytest.mark.parametrize("name", MISTAKES)
 def test_mistakes(folder, name):
     words, nodes, expected = MISTAKES[name]
-    (folder / "odd.csv").write_text("compound,protein,pKi\nd1,t1,1\nd2,T2,2\n")
-    (folder / "bare.csv").write_text("row,column\nd1,t1\nd2,t2\n")
-    (folder / "broken.csv").write_text(",d0,d1\nd0,1,0\nd2,0,1\n")
-    (folder / "hole.csv").write_text(",d0,d1\nd0,1,0\nd1,,1\n")
-    (folder / "games.csv").write_text("row,column,value\nd0,d1,1\nd1,d0,-1\nd0,d2,1\nd2,d0,-1\n")
-    (folder / "old.rw").write_text("what was there")
+    (folder / "odd.csv").write_text("compound,protein,pKi\nd1,t1,1\nd2,T2,2\n", encoding="utf-8")
+    (folder / "bare.csv").write_text("row,column\nd1,t1\nd2,t2\n", encoding="utf-8")
+    (folder / "broken.csv").write_text(",d0,d1\nd0,1,0\nd2,0,1\n", encoding="utf-8")
+    (folder / "hole.csv").write_text(",d0,d1\nd0,1,0\nd1,,1\n", encoding="utf-8")
+    (folder / "games.csv").write_text(
+        "row,column,value\nd0,d1,1\nd1,d0,-1\nd0,d2,1\nd2,d0,-1\n", encoding="utf-8"
+    )
+    (folder / "old.rw").write_text("what was there", encoding="utf-8")
     data, *rest = words.split()
     found = run("train", data, *LEARNER, *nodes, *rest, "-o", "old.rw", code=2)
     assert expected in found.stderr
-    assert (folder / "old.rw").read_text() == "what was there"
+    assert (folder / "old.rw").read_text(encoding="utf-8") == "what was there"
 
 
 def test_values_that_contradict_the_relation(folder):
     symmetric = ("--nodes", "drugs.csv", "--relation", "symmetric", *LEARNER, "-o", "s.rw")
-    (folder / "sym.csv").write_text("a,b,value\nd0,d1,1\nd1,d0,2\nd1,d2,3\nd2,d0,1\n")
+    (folder / "sym.csv").write_text(
+        "a,b,value\nd0,d1,1\nd1,d0,2\nd1,d2,3\nd2,d0,1\n", encoding="utf-8"
+    )
     said = run("train", "sym.csv", *symmetric, code=2).stderr
     assert "sym.csv, line 3: 'd1' to 'd0' is 2, but line 2 says 1 for 'd0' to 'd1'" in said
-    (folder / "sym.csv").write_text("a,b,value\nd0,d1,1\nd1,d0,1\nd1,d2,3\nd2,d0,1\n")
+    (folder / "sym.csv").write_text(
+        "a,b,value\nd0,d1,1\nd1,d0,1\nd1,d2,3\nd2,d0,1\n", encoding="utf-8"
+    )
     run("train", "sym.csv", *symmetric)
     reciprocal = tuple("reciprocal" if word == "symmetric" else word for word in symmetric)
     assert "not reciprocal" in run("train", "sym.csv", *reciprocal, code=2).stderr
-    (folder / "sym.csv").write_text("a,b,value\nd0,d1,.9\nd1,d0,.1\nd1,d2,.3\nd2,d1,.7\nd2,d0,.5\n")
+    (folder / "sym.csv").write_text(
+        "a,b,value\nd0,d1,.9\nd1,d0,.1\nd1,d2,.3\nd2,d1,.7\nd2,d0,.5\n", encoding="utf-8"
+    )
     run("train", "sym.csv", *reciprocal)
     regression = (*reciprocal, "--loss", "regression")
     assert "not reciprocal" in run("train", "sym.csv", *regression, code=2).stderr
@@ -161,7 +171,10 @@ def test_a_kernel_taken_for_features_is_pointed_out(folder):
 def in_python(folder, made, model):
     """Scores of all pairs by a model that was fitted in Python to the edges of known.csv."""
     A, B, _ = made[1]
-    lines = [line.split(",") for line in (folder / "known.csv").read_text().splitlines()[1:]]
+    lines = [
+        line.split(",")
+        for line in (folder / "known.csv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     edges = np.array([(int(a[1:]), int(b[1:])) for a, b, _ in lines])
     y = np.array([float(value) for *_, value in lines])
     return model.fit((A[:16], B[:13]), y, edges=edges).predict(A, B).ravel()
@@ -192,7 +205,7 @@ def test_baselines_are_judged_as_other_learners(folder):
     said = run("crossval", *words, "--learner", "kernel-filter", "--new", "rows", "--nested", "3")
     assert "nearest" in said.stdout and "kernel-filter" in said.stdout
     run("report", "near.rw", "known.csv", *NODES, "-o", "near.html")
-    assert "neighbours 5, as given" in (folder / "near.html").read_text()
+    assert "neighbours 5, as given" in (folder / "near.html").read_text(encoding="utf-8")
     failed = run("explain", "near.rw", "known.csv", *NODES, "--query", "d0", code=None)
     assert failed.exit_code and "a baseline has no weights to explain" in failed.output
 

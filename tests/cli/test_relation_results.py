@@ -45,7 +45,7 @@ def judged(*words):
 
 def test_edges_are_judged_apart_by_what_is_new(folder):
     found = judged("m.rw", "all.csv", *NODES)
-    n_seen = len((folder / "known.csv").read_text().splitlines()) - 1
+    n_seen = len((folder / "known.csv").read_text(encoding="utf-8").splitlines()) - 1
     assert {kind: one["edges"] for kind, one in found["by_kind"].items()} == {
         "seen": n_seen,
         "edges": 16 * 13 - n_seen,
@@ -75,7 +75,8 @@ def test_training_data_are_marked_and_held_out(folder):
     shown = judged("m.rw", "known.csv", *NODES)
     assert shown["on_training_data"]
     (folder / "half.csv").write_text(
-        "\n".join((folder / "known.csv").read_text().splitlines()[:60]) + "\n"
+        "\n".join((folder / "known.csv").read_text(encoding="utf-8").splitlines()[:60]) + "\n",
+        encoding="utf-8",
     )
     assert judged("m.rw", "half.csv", *NODES)["on_training_data"]
     for new in ("edges", "rows", "columns", "both"):
@@ -97,7 +98,10 @@ def test_rows_held_out_are_scored_by_models_without_them(folder, made):
     model = rankwise.load("m.rw")
     names = [[f"{side}{i}" for i in range(n)] for side, n in (("d", 16), ("t", 13))]
     sides = [Items(X, names=np.array(each)) for X, each in zip((A[:16], B[:13]), names)]
-    lines = [line.split(",") for line in (folder / "known.csv").read_text().splitlines()[1:]]
+    lines = [
+        line.split(",")
+        for line in (folder / "known.csv").read_text(encoding="utf-8").splitlines()[1:]
+    ]
     edges = np.array([[int(a[1:]), int(b[1:])] for a, b, _ in lines])
     y = np.array([float(value) for *_, value in lines])
     found = judged_edges(model, Relation(*sides, edges, y), "rows")
@@ -113,10 +117,10 @@ def test_rows_held_out_are_scored_by_models_without_them(folder, made):
 
 
 def test_a_setting_that_the_data_do_not_have(folder):
-    (folder / "rows.csv").write_text("compound,protein,pKi\nd18,t1,1\nd18,t2,2\n")
+    (folder / "rows.csv").write_text("compound,protein,pKi\nd18,t1,1\nd18,t2,2\n", encoding="utf-8")
     said = run("evaluate", "m.rw", "rows.csv", *NODES, "--new", "both", code=2).stderr
     assert "has no edge with new rows and new columns: it has 2 new rows" in said
-    (folder / "bare.csv").write_text("compound,protein\nd18,t1\nd18,t2\n")
+    (folder / "bare.csv").write_text("compound,protein\nd18,t1\nd18,t2\n", encoding="utf-8")
     assert "give --value" in run("evaluate", "m.rw", "bare.csv", *NODES, code=2).stderr
 
 
@@ -133,7 +137,7 @@ def test_the_best_of_new_nodes(folder, made, model, nodes):
         assert [row["rank"] for row in mine] == ["1", "2", "3"]
         assert np.allclose([float(row["score"]) for row in mine], S[i][best], atol=1e-4)
     run("predict", model, *nodes, "-o", "pairs.json")
-    assert len(json.loads((folder / "pairs.json").read_text())) == 320
+    assert len(json.loads((folder / "pairs.json").read_text(encoding="utf-8"))) == 320
     assert run("predict", model, *nodes, "--top", "1", "--trec").stdout.startswith("d0 Q0 t")
     assert "DATA" in run("predict", model, *nodes, "--as", "scores", code=2).stderr
     assert "--top" in run("predict", model, "all.csv", *nodes, "--top", "2", code=2).stderr
@@ -149,7 +153,7 @@ def test_crossval_in_four_settings(folder):
     assert [one["learner"] for one in found][:1] == ["conditional"]
     assert "0 of" not in said.stderr
     run(*words, "--new", "columns", "--html", "cv.html")
-    assert "conditional" in (folder / "cv.html").read_text()
+    assert "conditional" in (folder / "cv.html").read_text(encoding="utf-8")
     said = run(
         "crossval", "known.csv", *NODES, "--learner", "rank-rls", "--learner", "conditional", code=2
     )
@@ -162,16 +166,16 @@ def test_crossval_in_four_settings(folder):
 
 def test_a_report_in_each_setting(folder):
     run("report", "m.rw", "known.csv", *NODES, "-o", "r.html")
-    page = (folder / "r.html").read_text()
+    page = (folder / "r.html").read_text(encoding="utf-8")
     assert (
         "Judged on the data it was trained on" in page and "Cross-validated (folds of rows" in page
     )
     run("report", "m.rw", "known.csv", *NODES, "-o", "r.html", "--new", "both")
-    page = (folder / "r.html").read_text()
+    page = (folder / "r.html").read_text(encoding="utf-8")
     assert "Judged on the data" not in page and "folds of rows and columns held out" in page
     assert "--new both" in page
     run("report", "m.rw", "all.csv", *NODES, "-o", "r.html", "--new", "rows")
-    assert "52 edges with new rows" in (folder / "r.html").read_text()
+    assert "52 edges with new rows" in (folder / "r.html").read_text(encoding="utf-8")
 
 
 def test_what_is_printed_in_the_report_runs_in_a_shell(folder, tmp_path):
@@ -191,7 +195,7 @@ def test_what_is_printed_in_the_report_runs_in_a_shell(folder, tmp_path):
         "1,2",
     )
     run("report", "again.rw", "known.csv", *NODES, "-o", "again.html")
-    page = (folder / "again.html").read_text()
+    page = (folder / "again.html").read_text(encoding="utf-8")
     block = re.search(r"How to reproduce it</h2>\s*<pre><code>(.*?)</code></pre>", page, re.S)
     lines = html.unescape(block.group(1)).splitlines()
     assert all("--row-nodes drugs.csv --column-nodes targets.csv" in line for line in lines)
@@ -201,7 +205,7 @@ def test_what_is_printed_in_the_report_runs_in_a_shell(folder, tmp_path):
         line.replace("rankwise", f"{sys.executable} -m rankwise.cli", 1) for line in lines
     )
     subprocess.run(["sh", "-e", "-c", script], cwd=folder, check=True, capture_output=True)
-    assert "known.csv" in (folder / "again.html").read_text()
+    assert "known.csv" in (folder / "again.html").read_text(encoding="utf-8")
 
 
 def test_progress_is_told(folder, monkeypatch):
@@ -239,11 +243,11 @@ def test_names_that_try_to_command(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     names = [name for name in dict.fromkeys(name.strip() for name in NAMES) if name][:14]
     rng = np.random.default_rng(0)
-    with open("nodes.csv", "w", newline="") as file:
+    with open("nodes.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["name", "\x1b[31mx", "y"])
         writer.writerows([name, *rng.normal(size=2)] for name in names)
-    with open("edges.csv", "w", newline="") as file:
+    with open("edges.csv", "w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
         writer.writerow(["\x1b[2Ja", "<b>", "value"])
         writer.writerows([a, b, rng.normal()] for a in names for b in names if a != b)
@@ -260,11 +264,11 @@ def test_names_that_try_to_command(tmp_path, monkeypatch):
     call("evaluate", "m.rw", "edges.csv", *nodes, "--new", "edges", "--per-query")
     call("crossval", "edges.csv", *nodes, "--new", "edges", "--alpha", "1,2")
     run("report", "m.rw", "edges.csv", *nodes, "-o", "r.html")
-    page = (tmp_path / "r.html").read_text()
+    page = (tmp_path / "r.html").read_text(encoding="utf-8")
     assert_harmless(page)
     assert "<script" not in page and "<img" not in page
     found = run("predict", "m.rw", *nodes, "--top", "1")
     assert {row["row"] for row in csv.DictReader(io.StringIO(found.stdout))} <= set(names)
-    (tmp_path / "odd.csv").write_text("a,b,value\n\x1b[31mzz,x,1\n")
+    (tmp_path / "odd.csv").write_text("a,b,value\n\x1b[31mzz,x,1\n", encoding="utf-8")
     call("evaluate", "m.rw", "odd.csv", *nodes, code=2)
     assert len(scores(run("predict", "m.rw", "edges.csv", *nodes).stdout)) == 14 * 13

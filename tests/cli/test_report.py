@@ -15,7 +15,7 @@ def test_records_of_earlier_versions_are_read(tmp_path):
     data = write_csv(tmp_path / "test.csv", q=6, seed=1)
     report = tmp_path / "report.html"
     run("report", OLD_MODEL, data, "--learning-curve", "-o", report)
-    page = report.read_text()
+    page = report.read_text(encoding="utf-8")
     for text in ("poly, 20 basis items", "31 candidates", "Supporting items", "Learning curve"):
         assert text in page
     assert "(query q" in run("explain", OLD_MODEL, data, "--query", "q3").stdout

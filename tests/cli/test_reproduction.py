@@ -41,23 +41,28 @@ def folder(tmp_path, monkeypatch):
     _, y, _ = made_items(q=5)
     pairs = [(i, j) for i in range(40) for j in range(i) if y[i] > y[j] and i // 8 == j // 8]
     (tmp_path / "wins.csv").write_text(
-        "winner,loser\n" + "\n".join(f"d{i},d{j}" for i, j in pairs) + "\n"
+        "winner,loser\n" + "\n".join(f"d{i},d{j}" for i, j in pairs) + "\n",
+        encoding="utf-8",
     )
     rng = np.random.default_rng(0)
     for side in "ab":
         lines = [f"{side}{i},{x:.3f},{z:.3f}" for i, (x, z) in enumerate(rng.normal(size=(8, 2)))]
-        (tmp_path / f"{side}.csv").write_text("name,x,z\n" + "\n".join(lines) + "\n")
+        (tmp_path / f"{side}.csv").write_text(
+            "name,x,z\n" + "\n".join(lines) + "\n", encoding="utf-8"
+        )
     for name, columns in (("edges", "b"), ("games", "a")):
         pairs = [(f"a{i}", f"{columns}{j}") for i in range(8) for j in range(8) if i != j]
         values = [f"{a},{b},{v:.3f}" for (a, b), v in zip(pairs, rng.normal(size=len(pairs)))]
-        (tmp_path / f"{name}.csv").write_text("row,column,value\n" + "\n".join(values) + "\n")
+        (tmp_path / f"{name}.csv").write_text(
+            "row,column,value\n" + "\n".join(values) + "\n", encoding="utf-8"
+        )
     return tmp_path
 
 
 def check(folder, train, report, says=""):
     run("train", *train, "-o", "m.rw", "-q")
     run("report", "m.rw", *report, "-o", "the report.html")
-    page = (folder / "the report.html").read_text()
+    page = (folder / "the report.html").read_text(encoding="utf-8")
     assert says in page
     commands = printed(page)
     assert [words[0] for words in commands] == ["train", "report"]
@@ -65,7 +70,9 @@ def check(folder, train, report, says=""):
         (folder / name).unlink()
     for words in commands:
         run(*words)
-    assert without_times((folder / "the report.html").read_text()) == without_times(page)
+    assert without_times((folder / "the report.html").read_text(encoding="utf-8")) == without_times(
+        page
+    )
 
 
 @pytest.mark.parametrize("learner", OF_ITEMS)
@@ -93,11 +100,11 @@ def test_preferences(folder, learner):
 def test_relations(folder, data, nodes):
     train = (data, "--learner", "conditional", *nodes, "--alpha", "0.1,10", "--condition", "column")
     check(folder, train, (data, *nodes), says="Judged on the data it was trained on")
-    lines = (folder / data).read_text().splitlines()
-    (folder / data).write_text("\n".join([lines[0], *lines[1::2]]) + "\n")
-    (folder / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n")
+    lines = (folder / data).read_text(encoding="utf-8").splitlines()
+    (folder / data).write_text("\n".join([lines[0], *lines[1::2]]) + "\n", encoding="utf-8")
+    (folder / "other.csv").write_text("\n".join([lines[0], *lines[2::2]]) + "\n", encoding="utf-8")
     check(folder, (*train, "--cv", "2"), ("other.csv", *nodes))
-    page = (folder / "the report.html").read_text()
+    page = (folder / "the report.html").read_text(encoding="utf-8")
     assert "Judged on the data it was trained on" not in page
 
 
@@ -119,14 +126,14 @@ def test_the_page_of_crossval(folder):
     words = ("train.csv", "--learner", "rank-rls", "--learner", "mprank", "--nested", "2")
     found = run("crossval", *words, "--html", "cv.html")
     assert "Wrote cv.html." in found.stderr
-    page = (folder / "cv.html").read_text()
+    page = (folder / "cv.html").read_text(encoding="utf-8")
     for text in ("rank-rls", "mprank", "leave-query-out", "Nested, 2 outer folds", "the best of 2"):
         assert text in page
     (words,) = printed(page)
     run(*words)
-    assert without_times((folder / "cv.html").read_text()) == without_times(page)
+    assert without_times((folder / "cv.html").read_text(encoding="utf-8")) == without_times(page)
     run("crossval", "train.csv", "--learner", "rank-rls", "--alpha", "1", "--html", "cv.html")
-    assert "Nothing was held out" in (folder / "cv.html").read_text()
+    assert "Nothing was held out" in (folder / "cv.html").read_text(encoding="utf-8")
     found = run("crossval", "train.csv", "--html", "nowhere/cv.html", code=2)
     assert "does not exist" in found.stderr
 

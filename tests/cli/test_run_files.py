@@ -20,9 +20,9 @@ def folder(tmp_path_factory):
             qrels.append(f"q{q} 0 d{d} {relevance}")
             for lines in runs.values():
                 lines.append(f"q{q} Q0 d{d} 0 {relevance + rng.normal():.3f} t")
-    (folder / "qrels.txt").write_text("\n".join(qrels) + "\n")
+    (folder / "qrels.txt").write_text("\n".join(qrels) + "\n", encoding="utf-8")
     for name, lines in runs.items():
-        (folder / f"{name}.run").write_text("\n".join(lines) + "\n")
+        (folder / f"{name}.run").write_text("\n".join(lines) + "\n", encoding="utf-8")
     return folder
 
 
@@ -42,7 +42,10 @@ def test_a_table_a_model_and_a_new_run(folder, tmp_path):
     both = ("--run", folder / "bm25.run", "--run", folder / "dense.run")
     table, model, out = tmp_path / "t.csv", tmp_path / "m.rw", tmp_path / "new.run"
     run("table", *both, "--qrels", folder / "qrels.txt", "-o", table)
-    assert table.read_text().splitlines()[0] == "qid,docid,bm25,bm25 rr,dense,dense rr,relevance"
+    assert (
+        table.read_text(encoding="utf-8").splitlines()[0]
+        == "qid,docid,bm25,bm25 rr,dense,dense rr,relevance"
+    )
     run("train", table, "--scale", "standard", "-o", model, "-q")
     run("table", *both, "-o", tmp_path / "new.parquet")
     run("predict", model, tmp_path / "new.parquet", "--trec", "-o", out)
@@ -54,7 +57,9 @@ def test_a_table_a_model_and_a_new_run(folder, tmp_path):
 
 
 def test_a_table_with_features(folder, tmp_path):
-    (tmp_path / "f.csv").write_text("docid,len\n" + "".join(f"d{d},{d}\n" for d in range(8)))
+    (tmp_path / "f.csv").write_text(
+        "docid,len\n" + "".join(f"d{d},{d}\n" for d in range(8)), encoding="utf-8"
+    )
     options = ("--table", tmp_path / "f.csv", "--qrels", folder / "qrels.txt", "--depth", 2)
     shown = run("table", "--run", folder / "bm25.run", *options).stdout.splitlines()
     assert shown[0] == "qid,docid,bm25,bm25 rr,len,relevance" and len(shown) == 41

@@ -69,7 +69,7 @@ def test_two_queries_are_too_few(tmp_path):
     """Both queries are ordered without a mistake, which is no certainty."""
     rows = [f"q{q},{x},{x}" for q in range(2) for x in range(4)]
     path = tmp_path / "two.csv"
-    path.write_text("qid,a,score\n" + "\n".join(rows))
+    path.write_text("qid,a,score\n" + "\n".join(rows), encoding="utf-8")
     model = tmp_path / "model.rw"
     said = run("train", path, "-o", model).stderr
     assert "± 0.0000" not in said and "2 queries or folds are too few" in said

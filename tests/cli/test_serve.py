@@ -14,7 +14,7 @@ pytest.importorskip("uvicorn", reason="the extra for serving is not installed")
 def test_mistakes_are_one_line(tmp_path):
     path = tmp_path / "m.rw"
     assert "No such file" in run("serve", tmp_path / "absent.rw", code=2).stderr
-    path.write_text("no model")
+    path.write_text("no model", encoding="utf-8")
     assert "m.rw" in run("serve", path, code=2).stderr
     rw.save(rw.ConditionalRanker().fit(X, X @ X.T), path)
     assert "pairs of objects" in run("serve", path, code=2).stderr

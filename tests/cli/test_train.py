@@ -40,7 +40,7 @@ def test_every_learner_trains_predicts_and_evaluates(folder, tmp_path, learner, 
 def test_preferences_and_ratings(folder, tmp_path):
     X, y, _ = made_items()
     pairs = [f"d{i},d{j}" for i in range(30) for j in range(30) if y[i] > y[j]]
-    (tmp_path / "wins.csv").write_text("winner,loser\n" + "\n".join(pairs) + "\n")
+    (tmp_path / "wins.csv").write_text("winner,loser\n" + "\n".join(pairs) + "\n", encoding="utf-8")
     items = tmp_path / "items.csv"
     write_csv(items, target=False)
     model = tmp_path / "m.rw"
@@ -51,9 +51,9 @@ def test_preferences_and_ratings(folder, tmp_path):
         found = scores(run("predict", model, items).stdout)
         assert rankwise.metrics.concordance(y, found) > 0.8
     films = "film,x,z\n" + "\n".join(f"f{i},{a},{b}" for i, (a, b, _) in enumerate(X[:20]))
-    (tmp_path / "films.csv").write_text(films)
+    (tmp_path / "films.csv").write_text(films, encoding="utf-8")
     rated = [f"u{u},f{i},{X[i, 0] + u}" for u in range(5) for i in range(20) if (i + u) % 2]
-    (tmp_path / "ratings.csv").write_text("user,film,rating\n" + "\n".join(rated))
+    (tmp_path / "ratings.csv").write_text("user,film,rating\n" + "\n".join(rated), encoding="utf-8")
     files = (tmp_path / "ratings.csv", "--items", tmp_path / "films.csv")
     run("train", *files, "-o", model, "-q")
     judged = json.loads(run("evaluate", model, *files, "--json").stdout)
@@ -66,9 +66,9 @@ def test_conditional_ranking_of_one_and_two_domains(tmp_path):
     A, B = rng.normal(size=(12, 2)), rng.normal(size=(10, 2))
     for name, nodes in (("a", A), ("b", B)):
         lines = [f"{name}{i},{x:.4f},{z:.4f}" for i, (x, z) in enumerate(nodes)]
-        (tmp_path / f"{name}.csv").write_text("name,x,z\n" + "\n".join(lines))
+        (tmp_path / f"{name}.csv").write_text("name,x,z\n" + "\n".join(lines), encoding="utf-8")
     edges = [f"a{i},b{j},{A[i] @ B[j]:.5f}" for i in range(12) for j in range(10)]
-    (tmp_path / "edges.csv").write_text("row,column,value\n" + "\n".join(edges))
+    (tmp_path / "edges.csv").write_text("row,column,value\n" + "\n".join(edges), encoding="utf-8")
     nodes = ("--row-nodes", tmp_path / "a.csv", "--column-nodes", tmp_path / "b.csv")
     model, data = tmp_path / "m.rw", tmp_path / "edges.csv"
     run("train", data, "--learner", "conditional", *nodes, "-o", model, "-q")
@@ -84,7 +84,7 @@ def test_conditional_ranking_of_one_and_two_domains(tmp_path):
         total = sum(part["amount"] for part in record["parts"]) + record["rest"]
         assert total == pytest.approx(record["difference"]) and record["difference"] >= 0
     games = [f"a{i},a{j},{A[i, 0] - A[j, 0]:.5f}" for i in range(12) for j in range(12) if i != j]
-    (tmp_path / "games.csv").write_text("row,column,value\n" + "\n".join(games))
+    (tmp_path / "games.csv").write_text("row,column,value\n" + "\n".join(games), encoding="utf-8")
     options = ("--nodes", tmp_path / "a.csv", "--relation", "reciprocal", "-o", model, "-q")
     run("train", tmp_path / "games.csv", "--learner", "conditional", *options)
     found = run("predict", model, tmp_path / "games.csv", "--nodes", tmp_path / "a.csv", "--trec")
@@ -102,10 +102,10 @@ def test_alpha_takes_a_value_or_candidates(folder, tmp_path):
 
 
 def test_missing_values_by_median_or_by_boosting(folder, tmp_path):
-    text = (folder / "train.csv").read_text().splitlines()
+    text = (folder / "train.csv").read_text(encoding="utf-8").splitlines()
     cells = text[3].split(",")
     text[3] = ",".join([*cells[:3], "", *cells[4:]])
-    (tmp_path / "holes.csv").write_text("\n".join(text))
+    (tmp_path / "holes.csv").write_text("\n".join(text), encoding="utf-8")
     model = tmp_path / "m.rw"
     found = run("train", tmp_path / "holes.csv", "-o", model, code=2)
     assert "--missing median" in found.stderr
@@ -119,7 +119,7 @@ def test_missing_values_by_median_or_by_boosting(folder, tmp_path):
 def test_tiny_data_train_or_say_why_not(tmp_path, learner):
     for rows in (["1,1", "2,2"], ["1,1", "2,2", "3,1", "4,5"], [f"{i},{i % 3}" for i in range(12)]):
         data, model = tmp_path / "tiny.csv", tmp_path / "m.rw"
-        data.write_text("\n".join(["x,score", *rows]))
+        data.write_text("\n".join(["x,score", *rows]), encoding="utf-8")
         command = ("train", data, "--learner", learner, "-o", model, "-q")
         found = CliRunner().invoke(main, [str(word) for word in command])
         assert found.exit_code in (0, 2)
@@ -153,7 +153,9 @@ def test_preferences_stay_within_queries(folder, tmp_path):
         (i, j) for i in range(30) for j in range(30) if qid[i] == qid[j] and X[i, 0] > X[j, 0]
     ]
     write_csv(tmp_path / "items.csv", target=False)
-    (tmp_path / "wins.csv").write_text("\n".join(f"d{i},d{j}" for i, j in inside) + "\n")
+    (tmp_path / "wins.csv").write_text(
+        "\n".join(f"d{i},d{j}" for i, j in inside) + "\n", encoding="utf-8"
+    )
     model = tmp_path / "m.rw"
     options = ("--preferences", tmp_path / "wins.csv", "--learner", "rank-svm", "--alpha", "0.1")
     run("train", tmp_path / "items.csv", *options, "-o", model)
@@ -162,7 +164,7 @@ def test_preferences_stay_within_queries(folder, tmp_path):
     found = scores(run("predict", model, tmp_path / "items.csv").stdout)
     np.testing.assert_allclose(found, expected, rtol=1e-9)
     across = next(j for j in range(len(X)) if qid[j] != qid[0])
-    (tmp_path / "wins.csv").write_text(f"d0,d{across}\n")
+    (tmp_path / "wins.csv").write_text(f"d0,d{across}\n", encoding="utf-8")
     arguments = ["train", tmp_path / "items.csv", *options, "-o", model]
     refused = CliRunner().invoke(main, [str(part) for part in arguments])
     assert refused.exit_code and "different queries" in refused.output

@@ -15,7 +15,7 @@ PAGES = [ROOT / "README.md", ROOT / "docs" / "command.md"]
 def steps(page: Path) -> list[tuple[str, str]]:
     """(command, what it prints) of all transcripts of a page, in order."""
     found = []
-    for block in re.findall(r"```console\n(.*?)```", page.read_text(), re.S):
+    for block in re.findall(r"```console\n(.*?)```", page.read_text(encoding="utf-8"), re.S):
         for part in re.split(r"^\$ ", block, flags=re.M)[1:]:
             command, _, output = part.partition("\n")
             found.append((command, output))
@@ -26,7 +26,7 @@ def printed(command: str) -> str:
     command, _, head = command.partition(" | head -")
     words = shlex.split(command)
     if words[0] == "head":
-        text, head = Path(words[2]).read_text(), words[1][1:]
+        text, head = Path(words[2]).read_text(encoding="utf-8"), words[1][1:]
     else:
         assert words[0] == "rankwise"
         text = run(*words[1:]).output

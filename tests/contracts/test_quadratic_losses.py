@@ -25,7 +25,7 @@ ALPHA = 0.7
 
 def loss_of_the_page():
     """The example of docs/extending.md: the first class of the page that has `pairs`."""
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     code = next(block for block in blocks if "def pairs(" in block)
     names: dict = {"__name__": "page"}
     exec(code[: code.index("\n\n\n", code.index("def pairs("))], names)

@@ -18,7 +18,7 @@ def write_lines(path, X, y, qid, first=1):
         query = "" if label is None else f" qid:{label}"
         values = " ".join(f"{j + first}:{x!r}" for j, x in enumerate(row.tolist()) if x)
         lines.append(f"{score:g}{query} {values} # row")
-    path.write_text("\n".join(lines) + "\n")
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
 
 
 @pytest.mark.parametrize("first", [0, 1])
@@ -54,7 +54,7 @@ def test_query_files_and_files_without_queries(tmp_path):
         write_lines(tmp_path / f"{part}.txt", X[10 * part : 10 * part + 10], y, nobody)
     assert read_letor(tmp_path).qid is None
     for part in range(2):
-        (tmp_path / f"{part}.txt.query").write_text("4\n6\n")
+        (tmp_path / f"{part}.txt.query").write_text("4\n6\n", encoding="utf-8")
     data = read_letor(str(tmp_path / "*.txt"))
     assert len(set(data.qid.compute())) == 4
     write_lines(tmp_path / "2.txt", X, y, ["a"] * 20)
@@ -82,5 +82,5 @@ def test_a_directory_of_tables(tmp_path, kind):
     with pytest.raises(ValueError, match="target='score' is no column"):
         read_table(tmp_path, target="score")
     with pytest.raises(ReadError, match="expected"):
-        (tmp_path / "readme.txt").write_text("x")
+        (tmp_path / "readme.txt").write_text("x", encoding="utf-8")
         read_table(tmp_path, target="grade")

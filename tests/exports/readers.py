@@ -14,7 +14,7 @@ PAGE = Path(__file__).parents[2] / "docs" / "export.md"
 
 
 def documented_reader() -> dict:
-    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
+    blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.S)
     (code,) = (block for block in blocks if "def score(" in block)
     names: dict = {}
     exec(code[: code.index("\nscores =")], names)
@@ -25,7 +25,7 @@ READER = documented_reader()
 
 
 def read_json(path, X: np.ndarray) -> np.ndarray:
-    model = json.loads(path.read_text())
+    model = json.loads(path.read_text(encoding="utf-8"))
     return np.array([READER["score"](model, row) for row in X.tolist()])
 
 
@@ -38,7 +38,7 @@ def read_onnx(path, X: np.ndarray) -> np.ndarray:
 
 def read_elasticsearch(path, X: np.ndarray, kind=float) -> np.ndarray:
     """Σ weight · (value − mean) / standard deviation, features by name."""
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     names = [feature["name"] for feature in content["featureset"]["features"]]
     model = content["model"]["model"]
     assert model["type"] == "model/linear"
@@ -53,7 +53,7 @@ def read_elasticsearch(path, X: np.ndarray, kind=float) -> np.ndarray:
 
 
 def read_solr(path, X: np.ndarray, kind=float) -> np.ndarray:
-    content = json.loads(path.read_text())
+    content = json.loads(path.read_text(encoding="utf-8"))
     names = [feature["name"] for feature in content["features"]]
     total = np.zeros(len(X), dtype=kind)
     for feature in content["model"]["features"]:

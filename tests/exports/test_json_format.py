@@ -46,7 +46,7 @@ def test_large_offsets_keep_their_digits(tmp_path):
 
 def test_what_the_file_says(tmp_path):
     rw.export(rw.RankRLS().fit(X, Y[:, 0]), tmp_path / "m.json", features=["a", "b", "<c>"])
-    content = json.loads((tmp_path / "m.json").read_text())
+    content = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert content["schema"] == "rankwise-scores" and content["version"] == 1
     assert content["features"] == ["a", "b", "<c>"] and content["outputs"] == 1
     assert content["fill"] is None and content["offset"] == [0, 0, 0]

@@ -33,12 +33,12 @@ def test_linear_learners_and_scalers(engine, learner, tmp_path):
 
 def test_a_model_without_scaling_has_no_normalizers(tmp_path):
     rw.export(rw.RankRLS().fit(X, y), tmp_path / "movies.json", "elasticsearch", features=NAMES)
-    content = json.loads((tmp_path / "movies.json").read_text())
+    content = json.loads((tmp_path / "movies.json").read_text(encoding="utf-8"))
     assert content["model"]["name"] == content["featureset"]["name"] == "movies"
     assert "feature_normalizers" not in content["model"]["model"]
     assert set(content["model"]["model"]["definition"]) == set(NAMES)
     rw.export(rw.RankRLS().fit(X, y), tmp_path / "m.json", "solr", features=NAMES, name="b/ö 2")
-    content = json.loads((tmp_path / "m.json").read_text())
+    content = json.loads((tmp_path / "m.json").read_text(encoding="utf-8"))
     assert content["model"]["name"] == content["model"]["store"] == "b_2"
     assert all("norm" not in feature for feature in content["model"]["features"])
 
@@ -48,19 +48,20 @@ def test_filled_values_become_defaults_of_the_fields(tmp_path):
     medians = np.median(X, axis=0)
     rw.export(model, tmp_path / "a.json", "elasticsearch", features=NAMES)
     for feature, value in zip(
-        json.loads((tmp_path / "a.json").read_text())["featureset"]["features"], medians
+        json.loads((tmp_path / "a.json").read_text(encoding="utf-8"))["featureset"]["features"],
+        medians,
     ):
         factor = feature["template"]["function_score"]["field_value_factor"]
         assert factor == {"field": feature["name"], "missing": value}
     rw.export(model, tmp_path / "b.json", "solr", features=NAMES)
-    stored = json.loads((tmp_path / "b.json").read_text())["features"]
+    stored = json.loads((tmp_path / "b.json").read_text(encoding="utf-8"))["features"]
     assert [feature["params"]["defaultValue"] for feature in stored] == medians.tolist()
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_features_without_names_are_numbered(engine, tmp_path):
     rw.export(rw.RankRLS().fit(X, y), tmp_path / "m.json", engine)
-    assert '"feature_1"' in (tmp_path / "m.json").read_text()
+    assert '"feature_1"' in (tmp_path / "m.json").read_text(encoding="utf-8")
 
 
 @pytest.mark.parametrize("engine", ENGINES)

@@ -11,8 +11,8 @@ def folder(tmp_path):
     for name in ("b.csv", "a.csv", "below/c.csv", ".hidden", "_SUCCESS", "below/.crc", "d.query"):
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
-        path.write_text("1")
-    (tmp_path / "empty.csv").write_text("")
+        path.write_text("1", encoding="utf-8")
+    (tmp_path / "empty.csv").write_text("", encoding="utf-8")
     return tmp_path
 
 

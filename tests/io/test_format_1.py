@@ -81,7 +81,7 @@ def _inputs(expected: dict, name: str) -> list:
 
 @pytest.fixture(scope="module")
 def expected() -> dict:
-    return json.loads((FOLDER / "expected.json").read_text())
+    return json.loads((FOLDER / "expected.json").read_text(encoding="utf-8"))
 
 
 def test_every_file_has_its_answers(expected):

@@ -86,7 +86,7 @@ def test_standard_input_and_open_files(monkeypatch, tmp_path):
     monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
     assert read_letor("-").X.tolist() == [[2.0]]
     assert read_letor(io.StringIO(text)).X.tolist() == [[2.0]]
-    (tmp_path / "x").write_text(text)
+    (tmp_path / "x").write_text(text, encoding="utf-8")
     with open(tmp_path / "x", "rb") as stream:
         assert read_letor(stream).X.tolist() == [[2.0]]
     with pytest.raises(FileNotFoundError):
@@ -176,13 +176,13 @@ def test_options_are_checked():
 
 def test_query_sizes_in_a_file_beside(tmp_path):
     (tmp_path / "rank.train.gz").write_bytes(gzip.compress(b"1 1:2\n0 1:3\n1 1:4\n"))
-    (tmp_path / "rank.train.query").write_text("2\n1\n")
+    (tmp_path / "rank.train.query").write_text("2\n1\n", encoding="utf-8")
     assert read_letor(tmp_path / "rank.train.gz").qid.tolist() == [0, 0, 1]
     assert read_letor(tmp_path / "rank.train.gz", query_sizes=None).qid is None
     assert read_letor(tmp_path / "rank.train.gz", query_sizes=[1, 2]).qid.tolist() == [0, 1, 1]
     with pytest.raises(ValueError, match="have 4 items, the data have 3"):
         read_letor(tmp_path / "rank.train.gz", query_sizes=[4])
-    (tmp_path / "rank.train.query").write_text("2\nx\n")
+    (tmp_path / "rank.train.query").write_text("2\nx\n", encoding="utf-8")
     with pytest.raises(rw.ReadError, match=r"rank\.train\.query, line 2"):
         read_letor(tmp_path / "rank.train.gz")
     with pytest.raises(ValueError, match="do not give query_sizes"):

@@ -123,7 +123,8 @@ def test_a_large_matrix_equals_its_list(tmp_path):
     cells = [",".join("" if np.isnan(v) else repr(float(v)) for v in row) for row in Y]
     matrix = tmp_path / "m.csv"
     matrix.write_text(
-        "," + ",".join(names[1]) + "\n" + "\n".join(f"{n},{c}" for n, c in zip(names[0], cells))
+        "," + ",".join(names[1]) + "\n" + "\n".join(f"{n},{c}" for n, c in zip(names[0], cells)),
+        encoding="utf-8",
     )
     listed = [f"r{i},c{j},{float(Y[i, j])!r}" for i, j in np.argwhere(~np.isnan(Y))]
     found = read_edges(matrix, rows=names[0], columns=names[1])

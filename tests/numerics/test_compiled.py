@@ -1,5 +1,6 @@
 """Functions that are compiled when they are first called."""
 
+import os
 import pickle
 import subprocess
 import sys
@@ -72,3 +73,30 @@ def test_a_compiled_function_is_pickled_by_its_name():
 def test_no_learner_imports_numba_before_it_needs_it(name):
     code = f"import sys; from rankwise import {name}; assert 'numba' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+SUMS = """
+import numpy as np
+from rankwise.numerics.fenwick import sum_before
+values = np.arange(16.0)
+print(sum_before(values, 8), sum_before(values[::2], 8))
+"""
+
+
+def test_machine_code_for_other_types_is_not_run(tmp_path):
+    """Two processes that fill the cache at once may give two files the same number. For an array
+    with gaps, the code for one without gaps would read other memory."""
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path)}
+
+    def sums():
+        run = subprocess.run(
+            [sys.executable, "-c", SUMS], env=environment, capture_output=True, encoding="utf-8"
+        )
+        return run.stdout + run.stderr
+
+    expected = sums()
+    assert expected == "7.0 14.0\n"
+    first, second = sorted(tmp_path.rglob("*sum_before*.nbc"))
+    second.write_bytes(first.read_bytes())
+    assert sums() == expected
+    assert sums() == expected, "the file was written again"

@@ -124,7 +124,7 @@ def test_a_browser_shows_it_without_errors(page, tmp_path, width):
         "performance.getEntriesByType('resource').length}) })</script>"
     )
     path = tmp_path / "report.html"
-    path.write_text(page.replace("</body>", probe + "</body>"))
+    path.write_text(page.replace("</body>", probe + "</body>"), encoding="utf-8")
     command = [
         CHROMIUM,
         *FLAGS,

@@ -79,7 +79,7 @@ def test_an_absent_value_is_an_error(page_of_parts):
 
 
 def test_every_template_is_packaged():
-    declared = (Path(__file__).parents[2] / "pyproject.toml").read_text()
+    declared = (Path(__file__).parents[2] / "pyproject.toml").read_text(encoding="utf-8")
     assert '"report/templates/*"' in declared
     folder = files("rankwise.report") / "templates"
     for name in ("base.html", "parts.html", "report.html", "crossval.html", "style.css"):

@@ -46,7 +46,7 @@ def test_a_model_that_cannot_be_served_does_not_replace_one_that_can(tmp_path):
 
 
 def test_the_first_file_must_load(tmp_path):
-    (tmp_path / "m.rw").write_text("no model")
+    (tmp_path / "m.rw").write_text("no model", encoding="utf-8")
     with pytest.raises(ReadError):
         ModelWatch(tmp_path / "m.rw")
     with pytest.raises(OSError, match="No such file"):

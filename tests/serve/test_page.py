@@ -150,7 +150,7 @@ def test_other_forms_of_tables(page):
 
 
 def test_an_uploaded_file(page, tmp_path):
-    (tmp_path / "items.csv").write_text(table(range(4)))
+    (tmp_path / "items.csv").write_text(table(range(4)), encoding="utf-8")
     document = page.send("DOM.getDocument")["root"]["nodeId"]
     node = page.send("DOM.querySelector", nodeId=document, selector="#file")["nodeId"]
     page.send("DOM.setFileInputFiles", nodeId=node, files=[str(tmp_path / "items.csv")])

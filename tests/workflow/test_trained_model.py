@@ -79,8 +79,10 @@ def test_the_command_asks_for_the_queries(tmp_path):
     data = write_csv(tmp_path / "train.csv")
     model = tmp_path / "m.rw"
     run("train", data, "--scale", "query", "--alpha", "1", "-o", model, "-q")
-    lines = [line.split(",") for line in data.read_text().splitlines()]
-    (tmp_path / "new.csv").write_text("\n".join(",".join([c[0], *c[2:]]) for c in lines) + "\n")
+    lines = [line.split(",") for line in data.read_text(encoding="utf-8").splitlines()]
+    (tmp_path / "new.csv").write_text(
+        "\n".join(",".join([c[0], *c[2:]]) for c in lines) + "\n", encoding="utf-8"
+    )
     for command in ("predict", "evaluate"):
         found = run(command, model, tmp_path / "new.csv", code=2)
         assert "give --query COLUMN" in found.stderr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,7 +16,9 @@ from rankwise.cli.verdicts import verdict_lines
 from rankwise.io.plain_text import plain
 
 if TYPE_CHECKING:
-    from rankwise.workflow.judging import Judgement
+    from rich.console import Console
+
+    from rankwise.workflow.judging import Judgement, Measure
     from rankwise.workflow.ranking_data import Items
 
 FLATTERED = (
@@ -125,19 +128,21 @@ def _judge_by_scores(task: ModelAndData, wanted: Wanted) -> None:
             record["per_query"] = judgement.query_records()
         say_json(record)
         return
-    _print_measures(judgement, verdict_lines(found), per_query)
-
-
-def _print_measures(judgement: Judgement, lines: list[str], per_query: bool) -> None:
-    console = stdout()
-    shown = table("measure", "value", "95% interval", right=(1,))
-    for measure in judgement.measures:
-        shown.add_row(measure.name, *measure.cells())
-    console.print(shown)
-    for line in lines:
+    console = _print_measures(judgement.measures)
+    for line in verdict_lines(found):
         console.print(plain(line), soft_wrap=True)
     if per_query:
         print_queries(judgement)
+
+
+def _print_measures(measures: Iterable[Measure]) -> Console:
+    """A table of what was measured; returns the console, for what follows the table."""
+    console = stdout()
+    shown = table("measure", "value", "95% interval", right=(1,))
+    for measure in measures:
+        shown.add_row(measure.name, *measure.cells())
+    console.print(shown)
+    return console
 
 
 def print_queries(judgement: Judgement) -> None:
@@ -174,11 +179,7 @@ def _judge_by_outcomes(
         record = {**judgement.record(), "log_rank_p": p_value, "on_training_data": flattered}
         say_json(record)
         return
-    shown = table("measure", "value", "95% interval", right=(1,))
-    for measure in judgement.measures:
-        shown.add_row(measure.name, *measure.cells())
-    console = stdout()
-    console.print(shown)
+    console = _print_measures(judgement.measures)
     if p_value is not None:
         console.print(f"Log-rank test between thirds of the predicted scores: p = {p_value:.3g}.")
 
@@ -200,10 +201,6 @@ def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, An
     if as_json:
         say_json({**judgement.record(), "on_training_data": flattered})
         return
-    shown = table("measure", "value", "95% interval", right=(1,))
-    for measure in judgement.measures:
-        shown.add_row(measure.name, *measure.cells())
-    console = stdout()
-    console.print(shown)
+    console = _print_measures(judgement.measures)
     what = "judges" if judgement.resampled == "groups" else judgement.resampled
     console.print(f"Intervals are over {judgement.units:,} {what}.")

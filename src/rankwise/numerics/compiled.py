@@ -1,7 +1,8 @@
 """Loops that numba compiles when they are first called, so that no import waits for numba.
 
-`@compiled` stands for numba's `@njit(cache=True, nogil=True)`. Loading a linear model and
-predicting with it calls no such loop, so that numba, whose import takes 0.3 s, is not imported.
+`@compiled` stands for numba's `@njit(cache=True, nogil=True)`, with a check of the cache. Loading a
+linear model and predicting with it calls no such loop, so that numba, whose import takes 0.3 s, is
+not imported.
 """
 
 from __future__ import annotations
@@ -53,10 +54,14 @@ class Compiled:
         """numba's dispatcher, with the dispatchers of all compiled functions that it calls."""
         from numba import njit
 
+        from rankwise.numerics.checked_cache import CheckedCache
+
         with _RESOLVING:
             if "dispatcher" in vars(self):  # another thread was first
                 return cast(Callable, vars(self)["dispatcher"])
-            dispatcher = njit(cache=True, nogil=True, **self._options)(self._with_dispatchers())
+            function = self._with_dispatchers()
+            dispatcher = njit(nogil=True, **self._options)(function)
+            dispatcher._cache = CheckedCache(function)
             vars(self)["dispatcher"] = dispatcher
             return cast(Callable, dispatcher)
 

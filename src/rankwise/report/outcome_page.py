@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
 from typing import NamedTuple
 
 import numpy as np
 
-from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.charts import STYLES
-from rankwise.report.rendering import render_page
+from rankwise.report.model_page import ModelPage
 from rankwise.report.sections import Figure, Tile
 from rankwise.report.svg import Chart, number
 from rankwise.supervision.censored import Censored
@@ -22,10 +20,7 @@ from rankwise.workflow.judged_outcomes import (
     terciles,
 )
 from rankwise.workflow.ranking_data import Items
-from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import verdict
 
 RISK_TIMES = 6
 """The number of times in the table of items at risk."""
@@ -58,32 +53,22 @@ def build_outcome_report(
     assert isinstance(outcome, Censored)
     s = model.predict(items.X, items.qid)
     judgement = judge_outcomes(outcome, s, items.qid)
-    path = SearchPath.from_record(model.training.get("path"))
+    page = ModelPage(model, items, title, commands)
     groups = terciles(outcome, s)
     figures = [survival_by_tercile(groups), order_calibration(outcome, s)]
-    figures += [] if path is None else [sections.chosen_by(path)]
+    figures += [] if page.path is None else [sections.chosen_by(page.path)]
     if len(judgement.queries) > 1:
         figures.append(sections.by_query(judgement))
     figures.append(sections.what_counts(model, items))
     if with_learning_curve:
-        X = model.prepared(items.X, items.qid)
-        curve = learning_curve(unfitted(model), X, outcome, items.qid, groups=items.groups)
-        figures.append(sections.learning(curve))
-    on_training_data = model.was_trained_on(items)
-    learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
-    return render_page(
+        figures.append(page.learning(outcome, groups=items.groups))
+    return page.render(
         "outcomes.html",
-        title=title or f"{learner} on {PurePath(items.source).name}",
-        subtitle=f"{items.describe()}.",
-        version=model.training.get("versions", {}).get("rankwise", ""),
-        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        verdict=page.verdict(judgement),
         tiles=_tiles(judgement),
-        facts=sections.facts(model, items),
-        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         risk=risk_table(groups, outcome),
         worst_queries=[],
-        reproduction=sections.reproduction(model, commands),
     )
 
 

@@ -2,28 +2,22 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 import numpy as np
 
-from rankwise.evaluation import learning_curve
 from rankwise.report import sections
+from rankwise.report.model_page import ModelPage
 from rankwise.report.outcome_page import build_outcome_report
-from rankwise.report.rendering import render_page
 from rankwise.report.statement_page import build_statement_report
 from rankwise.supervision.censored import Censored
 from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.relation_judging import over_nodes
-from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import unfitted
 from rankwise.workflow.verdict import (
     Verdict,
     against_baseline,
     in_one_sentence,
     trained_beside,
-    verdict,
 )
 
 
@@ -60,39 +54,27 @@ def build_report(
     s = scores if scores is not None else model.predict(items.X, items.qid)
     judgement = over_nodes(judge(items.y, s, items.qid, relevant=relevant), interval)
     several = len(judgement.queries) > 1
-    path = SearchPath.from_record(model.training.get("path"))
-    figures = [] if path is None else [sections.chosen_by(path)]
+    page = ModelPage(model, items, title, commands or [], on_training_data)
+    figures = [] if page.path is None else [sections.chosen_by(page.path)]
     figures.append(sections.scores(items.y, s, judgement.queries))
     if several:
         figures.append(sections.by_query(judgement))
     if not is_relation:
         figures.append(sections.what_counts(model, items))
     if with_learning_curve:
-        X = model.prepared(items.X, items.qid)
-        curve = learning_curve(unfitted(model), X, items.y, items.qid, groups=items.groups)
-        figures.append(sections.learning(curve))
-    if on_training_data is None:
-        on_training_data = model.was_trained_on(items)
-    learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
-    opening, worse = verdict(judgement, path, on_training_data=on_training_data), None
+        figures.append(page.learning(items.y, groups=items.groups))
+    trained = page.on_training_data
+    opening, worse = page.verdict(judgement), None
     if items.baseline is not None:
-        opening, worse = _beside_baseline(model, learner, items, s, on_training_data)
-    return render_page(
+        opening, worse = _beside_baseline(model, page.learner, items, s, trained)
+    return page.render(
         "report.html",
-        title=title or f"{learner} on {PurePath(items.source).name}",
-        subtitle=f"{items.describe()}.",
-        version=model.training.get("versions", {}).get("rankwise", ""),
         verdict=opening,
         worse=worse,
         tiles=sections.tiles(judgement, items.y),
-        facts=sections.facts(model, items),
-        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
-        suspects=None
-        if is_relation
-        else sections.suspect_labels(model, items, s, on_training_data),
-        reproduction=sections.reproduction(model, commands or []),
+        suspects=None if is_relation else sections.suspect_labels(model, items, s, trained),
     )
 
 

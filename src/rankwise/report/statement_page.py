@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import PurePath
-
 import numpy as np
 
-from rankwise.evaluation import learning_curve, reliability_curve
+from rankwise.evaluation import reliability_curve
 from rankwise.report import sections
-from rankwise.report.rendering import render_page
+from rankwise.report.model_page import ModelPage
 from rankwise.report.sections import Figure, Tile
 from rankwise.report.svg import Chart
 from rankwise.workflow.judged_statements import (
@@ -17,10 +15,7 @@ from rankwise.workflow.judged_statements import (
     probabilities,
 )
 from rankwise.workflow.ranking_data import Items, counted
-from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import verdict
 
 
 def build_statement_report(
@@ -35,31 +30,19 @@ def build_statement_report(
     assert preferences is not None
     s, said = model.predict(items.X, items.qid), probabilities(model, items)
     judgement = judge_statements(preferences, s, said)
-    path = SearchPath.from_record(model.training.get("path"))
-    figures = [] if path is None else [sections.chosen_by(path)]
+    page = ModelPage(model, items, title, commands)
+    figures = [] if page.path is None else [sections.chosen_by(page.path)]
     if said is not None and not preferences.tie.all():
         figures.append(reliability(said[~preferences.tie], preferences.weight[~preferences.tie]))
     figures.append(sections.what_counts(model, items))
     if with_learning_curve:
-        X = model.prepared(items.X, items.qid)
-        curve = learning_curve(
-            unfitted(model), X, qid=items.qid, preferences=preferences, groups=preferences.judge
-        )
-        figures.append(sections.learning(curve))
-    on_training_data = model.was_trained_on(items)
-    learner = model.training.get("recipe", {}).get("learner", type(model.ranker).__name__)
-    return render_page(
+        figures.append(page.learning(preferences=preferences, groups=preferences.judge))
+    return page.render(
         "report.html",
-        title=title or f"{learner} on {PurePath(items.source).name}",
-        subtitle=f"{items.describe()}.",
-        version=model.training.get("versions", {}).get("rankwise", ""),
-        verdict=verdict(judgement, path, on_training_data=on_training_data),
+        verdict=page.verdict(judgement),
         tiles=_tiles(judgement),
-        facts=sections.facts(model, items),
-        judged_on_training_data=sections.flattered(path) if on_training_data else "",
         figures=figures,
         worst_queries=[],
-        reproduction=sections.reproduction(model, commands),
     )
 
 
