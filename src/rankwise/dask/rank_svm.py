@@ -16,6 +16,7 @@ from rankwise.dask.partition_layout import Facts, Layout, refuse_split, split_qu
 from rankwise.dask.partitioned_ranker import PartitionedRanker, gather_reduced_space
 from rankwise.dask.partitions import Block, as_blocks, check_block
 from rankwise.learners.rank_svm import RankSVM as LocalRankSVM
+from rankwise.learners.risk_ranker import Pull
 from rankwise.losses.losses_by_name import hinge_risks, is_smooth
 from rankwise.losses.query_weights import PAIRS
 from rankwise.losses.risk import SMOOTH, Evaluation, NoPreference, Risk
@@ -112,8 +113,15 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
             self._solver_class(), identity, risks, alpha, starts=starts, **limits
         )
         self._last = np.array([found.w for found in solutions]) if self.warm_start else None
-        self._set_solutions(space, solutions, layout.single)
+        pulls = [Pull.of(found.objective, alpha) for found in solutions]
+        spreads = partial(_score_spreads, cluster, parts)
+        self._set_solutions(space, solutions, layout.single, pulls, spreads)
         return self
+
+
+def _score_spreads(cluster: Cluster, parts: list, W: np.ndarray) -> np.ndarray:
+    """(k,) the largest difference of the scores Φ W of each output, over all partitions."""
+    return np.ptp(np.vstack(cluster.reduce(parts, Prepared.score_range, joined, W)), axis=0)
 
 
 def _refuse_spread(layout: Layout, blocks: list, cluster: Cluster, qid: Any) -> None:
@@ -199,6 +207,13 @@ class Prepared:
         if self.products is None:
             return [self.facts], None, []
         return [self.facts], [np.array(self.shares)], [self.products.shape[1]]
+
+    def score_range(self, number: int, W: np.ndarray) -> list[np.ndarray]:
+        """The smallest and the largest score Φ W of each output; none for an empty partition."""
+        if self.products is None:
+            return []
+        scores = np.column_stack([self.products.scores(w) for w in W.T])
+        return [scores.min(axis=0), scores.max(axis=0)]
 
     def evaluate(self, number: int, output: int, w: np.ndarray) -> list[np.ndarray] | None:
         """[value of the risk, subgradient in w] times the share; None without a pair."""

@@ -114,9 +114,9 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
             part = space.features_part(solution.w)[:, None]
             coefficients = space.space.to_model(part)
             if isinstance(space.space, CholeskySpace) and not Kernel.of(self).is_linear:
-                f = np.asarray(space.space.features @ part[:, 0])
+                spread = float(np.ptp(space.space.features @ part[:, 0]))
                 pull = Pull.of(solution.objective, alpha)
-                check_digits(space.space, coefficients[:, 0], f, pull, type(self).__name__)
+                check_digits(space.space, coefficients[:, 0], spread, pull, type(self).__name__)
             self._set_model(space.space, coefficients, True)
             f = own + self.representation.scores(X, self.coefficients)
         self.components_ = risk.counts.components()

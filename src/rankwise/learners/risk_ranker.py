@@ -32,16 +32,17 @@ class Pull(NamedTuple):
 
 
 def check_digits(
-    space: CholeskySpace | ReducedSpace, b: np.ndarray, f: np.ndarray, pull: Pull, learner: str
+    space: CholeskySpace | ReducedSpace, b: np.ndarray, spread: float, pull: Pull, learner: str
 ) -> None:
-    """ValueError if rounding errors of the kernel decide about the scores f = K b, and a warning if
-    they may; O(m). Σ|a| of the minimiser is about the objective over alpha and the margin."""
+    """ValueError if rounding errors of the kernel decide about the scores K b, and a warning if
+    they may; O(m). `spread` is the largest difference of these scores. Σ|a| of the minimiser is
+    about the objective over alpha and the margin."""
     digits = space.digits
     misses = digits.may_miss_terms(pull.of_pairs / pull.margin**2)
     if misses and digits.hides_terms:
         raise ValueError(f"{LOST_TERMS}: {STANDARDISE}.")
     expands = not space.representation.kernel.is_linear  # else b are weights of features
-    if expands and digits.decide(b, min(float(np.ptp(f)), pull.margin)):
+    if expands and digits.decide(b, min(spread, pull.margin)):
         raise ValueError(
             f"rounding errors of the kernel decide about the scores of {learner}, because alpha is "
             f"so small beside the values of the kernel: {STANDARDISE}."
@@ -89,14 +90,21 @@ class RiskRanker(BasisArguments, MultiOutputRanker):
         return solution
 
     def _set_solutions(
-        self, space: Space, solutions: list[Solution], single: bool, pulls: Sequence[Pull]
+        self,
+        space: Space,
+        solutions: list[Solution],
+        single: bool,
+        pulls: Sequence[Pull],
+        spreads: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
-        W = np.array([solution.w for solution in solutions])
-        coefficients = space.to_model(W.T)
+        """`spreads` gives the largest differences of the scores Φ W of each output; by default they
+        are computed from the features of the space."""
+        W = np.array([solution.w for solution in solutions]).T
+        coefficients = space.to_model(W)
         if isinstance(space, CholeskySpace | ReducedSpace):
-            scores = space.features @ W.T
-            for b, f, pull in zip(coefficients.T, scores.T, pulls):
-                check_digits(space, b, f, pull, type(self).__name__)
+            found = np.ptp(space.features @ W, axis=0) if spreads is None else spreads(W)
+            for b, spread, pull in zip(coefficients.T, found.tolist(), pulls):
+                check_digits(space, b, spread, pull, type(self).__name__)
         self._set_model(space, coefficients, single)
         for name in ("objective", "gap", "n_iter", "history"):
             values = [getattr(solution, name) for solution in solutions]
