@@ -90,40 +90,6 @@ def test_half_a_million_items_do_not_overflow():
     np.testing.assert_array_equal(concordant[0], [pairs[0], 0, pairs[0] / 2])
 
 
-@given(
-    m=st.integers(1, 60),
-    levels=st.sampled_from([None, 2, 5]),
-    seed=st.integers(0, 2**32 - 1),
-)
-@settings(deadline=None)
-def test_sums_over_swapped_pairs(m, levels, seed):
-    rng = np.random.default_rng(seed)
-    y, s, v = (tied_scores(rng, m, levels) for _ in range(3))
-    swapped = (y[:, None] < y) & (s[:, None] > s)
-    gaps = (v[:, None] - v)[swapped]
-    found = order.swapped_sums(y, s, v, Queries.from_labels(None, m))
-    np.testing.assert_allclose(found, [[gaps.sum(), (gaps**2).sum()]], atol=1e-10)
-
-
-@given(m=st.integers(1, 60), epsilon=st.floats(0, 3), seed=st.integers(0, 2**32 - 1))
-@settings(deadline=None)
-def test_sums_beyond_epsilon(m, epsilon, seed):
-    e = np.random.default_rng(seed).normal(size=m)
-    excess = np.maximum(np.abs(e[:, None] - e) - epsilon, 0)[np.triu_indices(m, 1)]
-    found = order.excess_sums(e, epsilon, Queries.from_labels(None, m))
-    np.testing.assert_allclose(found, [[excess.sum(), (excess**2).sum()]], atol=1e-10)
-
-
-def test_sums_keep_their_digits_far_from_zero():
-    """One tiny swap among large, otherwise ordered scores: nothing cancels."""
-    y = np.arange(1000.0)
-    s = 1e6 + y
-    s[500] = s[499] - 2.0**-20
-    ((total, squares),) = order.swapped_sums(y, s, s, Queries.from_labels(None, 1000))
-    assert total == 2.0**-20
-    assert squares == 2.0**-40
-
-
 def test_sorted_within_is_by_query_then_value():
     rng = np.random.default_rng(0)
     values, qid = rng.normal(size=200), rng.integers(7, size=200)

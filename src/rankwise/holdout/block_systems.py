@@ -18,7 +18,7 @@ from typing import NamedTuple
 import numpy as np
 from scipy.linalg import lapack
 
-from rankwise.losses.half_rows import HalfRows, Span, half_rows
+from rankwise.losses.half_rows import Span, half_rows
 from rankwise.losses.laplacian import RowLaplacian
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, over_ranges
@@ -35,16 +35,15 @@ PRODUCTS = 16_000
 
 
 class Blocks(NamedTuple):
-    """All blocks: their items, where each block and its queries start, and Rᵀ of the items."""
+    """The items of all blocks, where each block starts, and the first row that is in memory."""
 
     items: np.ndarray
     starts: np.ndarray
-    queries: np.ndarray
-    transposed: HalfRows
+    first: int
 
 
 class Systems(NamedTuple):
-    """What all blocks share: β and c, and one column of D for each λ.
+    """What all blocks share: β and c, and one column of D and of D^½ for each λ.
 
     A system with a pivot below `smallest` has lost its digits.
     """
@@ -52,6 +51,7 @@ class Systems(NamedTuple):
     beta: np.ndarray
     moments: np.ndarray
     D: np.ndarray
+    root: np.ndarray
     smallest: float
 
 
@@ -78,20 +78,26 @@ def leave_blocks_out(
     queries = np.searchsorted(laplacian.query_starts, starts)
     moments = np.ascontiguousarray(spectrum.moments.T)
     beta = np.ascontiguousarray(spectrum.beta[items])
-    systems = Systems(beta, moments, D, smallest)
-    arranged = Blocks(items, starts, queries, laplacian.transposed)
+    systems = Systems(beta, moments, D, np.sqrt(D), smallest)
     out = np.zeros((len(spectrum.beta), len(moments), a))
     safe = np.ones(len(blocks), dtype=np.bool_)
     F, V = spectrum.F, spectrum.V
     most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
+
+    few = np.diff(starts) <= r
 
     def task(low: int, high: int) -> None:
         while low < high:
             stop = max(low + 1, int(np.searchsorted(starts, starts[low] + most, "right")) - 1)
             stop = min(stop, high)
             P = np.ascontiguousarray(F[items[starts[low] : starts[stop]]] @ V)
-            which = (low, stop)
-            _leave_blocks_of_rows_out(P, np.empty_like(P), arranged, systems, which, out, safe)
+            B, span = np.empty_like(P), Span(queries[low], queries[stop], 0, r)
+            half_rows(P, laplacian.transposed, span, starts[low], -1, B)
+            part = Blocks(items, starts, starts[low])
+            which = np.arange(low, stop)
+            for chosen, leave_out in ((few, _leave_few_rows_out), (~few, _leave_many_rows_out)):
+                if chosen[low:stop].any():
+                    leave_out(P, B, part, systems, which[chosen[low:stop]], out, safe)
             low = stop
 
     with one_blas_thread():
@@ -131,67 +137,96 @@ def _in_lanes(columns: int) -> int:
 
 
 @compiled
-def _leave_blocks_of_rows_out(
+def _leave_few_rows_out(
     P: np.ndarray,
     B: np.ndarray,
     blocks: Blocks,
     systems: Systems,
-    which: tuple[int, int],
+    which: np.ndarray,
     out: np.ndarray,
     safe: np.ndarray,
 ) -> None:
-    """A range of blocks from their rows of P; B is overwritten."""
-    items, starts, queries, transposed = blocks
-    beta, moments, D, smallest = systems
-    low, high = which
-    first, (r, lanes), k = starts[low], D.shape, len(moments)
-    half_rows(P, transposed, Span(queries[low], queries[high], 0, r), first, -1, B)
-    root, x, back = np.sqrt(D), np.empty((r, lanes)), np.empty((r, lanes))
-    for block in range(low, high):
+    """Blocks of no more items than features; the rows of P and B are those of `items`."""
+    items, starts, first = blocks.items, blocks.starts, blocks.first
+    beta, moments, D, smallest = systems.beta, systems.moments, systems.D, systems.smallest
+    (r, lanes), k = D.shape, len(moments)
+    x, back = np.empty((r, lanes)), np.empty((r, lanes))
+    for block in which:
         start, stop = starts[block], starts[block + 1]
         u = stop - start
         B_U, P_U = B[start - first : stop - first], P[start - first : stop - first]
-        z, B_t, by_items = np.empty((u, lanes)), np.empty((r, u)), u <= r
-        for i in range(u):
-            for s in range(r):
-                B_t[s, i] = B_U[i, s]
-        if not by_items:
-            T = _by_features(B_U, B_t, root)
-        else:
-            T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U, D)
-        size = min(u, r)
-        safe[block] = _cholesky(T, size, lanes, smallest)
+        z, B_t = np.empty((u, lanes)), np.empty((r, u))
+        _transpose(B_U, B_t)
+        T = _by_items(B_U, D) if lanes > 1 else _at_one_alpha(B_U, D)
+        safe[block] = _cholesky(T, u, lanes, smallest)
         if not safe[block]:
             continue
         for output in range(k):
-            if by_items:
-                for s in range(r):
-                    for c in range(lanes):
-                        x[s, c] = moments[output, s] * D[s, c]
-                np.dot(B_U, x, z)
-                for i in range(u):
-                    for c in range(lanes):
-                        z[i, c] = beta[start + i, output] - z[i, c]
-                _solve(T, z, size, lanes)
-                np.dot(B_t, z, back)
-                for s in range(r):
-                    for c in range(lanes):
-                        x[s, c] -= D[s, c] * back[s, c]
-            else:
-                for s in range(r):
-                    rest = moments[output, s]
-                    for i in range(u):
-                        rest -= B_t[s, i] * beta[start + i, output]
-                    for c in range(lanes):
-                        x[s, c] = rest * root[s, c]
-                _solve(T, x, size, lanes)
-                for s in range(r):
-                    for c in range(lanes):
-                        x[s, c] *= root[s, c]
+            for s in range(r):
+                for c in range(lanes):
+                    x[s, c] = moments[output, s] * D[s, c]
+            np.dot(B_U, x, z)
+            for i in range(u):
+                for c in range(lanes):
+                    z[i, c] = beta[start + i, output] - z[i, c]
+            _solve(T, z, u, lanes)
+            np.dot(B_t, z, back)
+            for s in range(r):
+                for c in range(lanes):
+                    x[s, c] -= D[s, c] * back[s, c]
             np.dot(P_U, x, z)
             for i in range(u):
                 for c in range(out.shape[2]):
                     out[items[start + i], output, c] = z[i, c]
+
+
+@compiled
+def _leave_many_rows_out(
+    P: np.ndarray,
+    B: np.ndarray,
+    blocks: Blocks,
+    systems: Systems,
+    which: np.ndarray,
+    out: np.ndarray,
+    safe: np.ndarray,
+) -> None:
+    """Blocks of more items than features, in the same way."""
+    items, starts, first = blocks.items, blocks.starts, blocks.first
+    beta, moments, root, smallest = systems.beta, systems.moments, systems.root, systems.smallest
+    (r, lanes), k = root.shape, len(moments)
+    x = np.empty((r, lanes))
+    for block in which:
+        start, stop = starts[block], starts[block + 1]
+        u = stop - start
+        B_U, P_U = B[start - first : stop - first], P[start - first : stop - first]
+        z, B_t = np.empty((u, lanes)), np.empty((r, u))
+        _transpose(B_U, B_t)
+        T = _by_features(B_U, B_t, root)
+        safe[block] = _cholesky(T, r, lanes, smallest)
+        if not safe[block]:
+            continue
+        for output in range(k):
+            for s in range(r):
+                rest = moments[output, s]
+                for i in range(u):
+                    rest -= B_t[s, i] * beta[start + i, output]
+                for c in range(lanes):
+                    x[s, c] = rest * root[s, c]
+            _solve(T, x, r, lanes)
+            for s in range(r):
+                for c in range(lanes):
+                    x[s, c] *= root[s, c]
+            np.dot(P_U, x, z)
+            for i in range(u):
+                for c in range(out.shape[2]):
+                    out[items[start + i], output, c] = z[i, c]
+
+
+@compiled
+def _transpose(rows: np.ndarray, columns: np.ndarray) -> None:
+    for i in range(len(rows)):
+        for s in range(len(columns)):
+            columns[s, i] = rows[i, s]
 
 
 @compiled
@@ -210,7 +245,9 @@ def _by_items(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
                 np.dot(products[:filled], D, packed[place : place + filled])
                 place += filled
                 filled = 0
-    _add_identity(packed, u)
+    for i in range(u):
+        for c in range(D.shape[1]):
+            packed[i, c] += 1.0
     return packed
 
 
@@ -227,9 +264,8 @@ def _at_one_alpha(B_U: np.ndarray, D: np.ndarray) -> np.ndarray:
     place = 0
     for d in range(u):
         for i in range(u - d):
-            packed[place, 0] = -product[i, i + d]
+            packed[place, 0] = (1.0 if d == 0 else 0.0) - product[i, i + d]
             place += 1
-    _add_identity(packed, u)
     return packed
 
 
@@ -242,18 +278,11 @@ def _by_features(B_U: np.ndarray, B_t: np.ndarray, root: np.ndarray) -> np.ndarr
     place = 0
     for d in range(r):
         for s in range(r - d):
+            one = 1.0 if d == 0 else 0.0
             for c in range(a):
-                packed[place, c] = -gram[s, s + d] * root[s, c] * root[s + d, c]
+                packed[place, c] = one - gram[s, s + d] * root[s, c] * root[s + d, c]
             place += 1
-    _add_identity(packed, r)
     return packed
-
-
-@compiled
-def _add_identity(packed: np.ndarray, size: int) -> None:
-    for i in range(size):
-        for c in range(packed.shape[1]):
-            packed[i, c] += 1.0
 
 
 @compiled

@@ -198,7 +198,7 @@ def _add_pairs_of_items(items: Items, number: np.ndarray, out: Moments) -> None:
     for query in range(len(starts) - 1):
         earlier[:], later[:] = 0.0, 0.0
         for i in range(starts[query], starts[query + 1]):
-            y[1 : n + 1], y[n + 1] = X[i], target[i]
+            _set_row(y, X[i], target[i])
             _add_square(later, y, weight[i])
         first = starts[query]
         while first < starts[query + 1]:
@@ -206,7 +206,7 @@ def _add_pairs_of_items(items: Items, number: np.ndarray, out: Moments) -> None:
             while stop < starts[query + 1] and not opens[stop]:
                 stop += 1
             for i in range(first, stop):
-                y[1 : n + 1], y[n + 1] = X[i], target[i]
+                _set_row(y, X[i], target[i])
                 _add_square(later, y, -weight[i])
             for i in range(first, stop):
                 if number[i] >= 0:
@@ -216,9 +216,17 @@ def _add_pairs_of_items(items: Items, number: np.ndarray, out: Moments) -> None:
                         _add_pairs(X[i], target[i], weight[i], later, sign, is_unit, out, number[i])
             for i in range(first, stop):
                 if event[i]:
-                    y[1 : n + 1], y[n + 1] = X[i], target[i]
+                    _set_row(y, X[i], target[i])
                     _add_square(earlier, y, weight[i])
             first = stop
+
+
+@compiled
+def _set_row(y: np.ndarray, x: np.ndarray, target: float) -> None:
+    """y becomes (1, x, target), where its 1 already stands."""
+    for a in range(len(x)):
+        y[a + 1] = x[a]
+    y[len(x) + 1] = target
 
 
 @compiled
@@ -276,7 +284,10 @@ def _solve_holdouts(
     A, C, b, w = room[0][0], room[0][1], room[1][0], room[1][1]
     n, u = F.shape[1], holdouts.places.shape[1]
     for p in range(low, high):
-        A[:], b[:] = whole.G, whole.b
+        for j in range(n):
+            b[j] = whole.b[j]
+            for k in range(j + 1):
+                A[j, k] = whole.G[j, k]
         for side in range(u):
             base, cut = holdouts.base[p, side], holdouts.cut[p, side]
             q, at = holdouts.query[p, side], holdouts.number[p, side]
@@ -297,7 +308,8 @@ def _solve_holdouts(
                 for k in range(j + 1):
                     A[j, k] += edge * step * (first[k] - second[k])
         for i in range(len(alphas)):
-            w[:] = b
+            for j in range(n):
+                w[j] = b[j]
             lost[p, i] |= _solve_shifted(A, alphas[i], C, w) < smallest
             for side in range(u):
                 x, total = F[holdouts.places[p, side]], 0.0

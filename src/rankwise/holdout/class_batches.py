@@ -125,7 +125,7 @@ def wanted_classes(
     return count, large
 
 
-@compiled
+@compiled(inline="always")
 def judge_batches(
     base: ClassBase, lost: float, of_a: FirstClass, others: np.ndarray, judging: Judging
 ) -> None:
@@ -141,7 +141,7 @@ def judge_batches(
         start = stop
 
 
-@compiled
+@compiled(inline="always")
 def judge_batch(
     base: ClassBase, lost: float, of_a: FirstClass, others: np.ndarray, judging: Judging
 ) -> None:

@@ -10,8 +10,6 @@ from typing import Any
 
 from sklearn import get_config
 
-from rankwise.metrics.scorers import Scorer
-
 WORDS_FOR_QUERIES = ("group", "groups", "query", "queries", "query_id", "query_ids", "qids")
 ONE_LINE = "sklearn.set_config(enable_metadata_routing=True)"
 FRAMES = 12
@@ -72,6 +70,8 @@ def _refuse_search_without_routing(learner: str) -> None:
 
 def _needs_queries(scorer: Any) -> bool:
     """Whether a scorer is the score of the estimator itself, or one of rankwise's."""
+    from rankwise.metrics.scorers import Scorer
+
     if isinstance(scorer, Scorer):
         return scorer.takes_qid and scorer.qid is None
     if type(scorer).__name__ == "_PassthroughScorer":

@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.holdout.quadratic_problem import (
-    SOLVERS,
-    QuadraticProblem,
-    sums_show_finiteness,
-)
 from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, check_max_iter
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.spaces.kernels import Kernel
@@ -28,6 +23,9 @@ from rankwise.validation import (
     check_positive,
     refuse_non_finite,
 )
+
+if TYPE_CHECKING:  # a saved model predicts without what only a fit needs
+    from rankwise.holdout.quadratic_problem import QuadraticProblem
 
 
 @dataclass(eq=False, repr=False, kw_only=True)
@@ -48,6 +46,8 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
 
     def _checked_pieces(self) -> tuple[QuadraticLoss, Kernel]:
         """The loss and the kernel of the constructor's arguments, all of which are checked."""
+        from rankwise.holdout.quadratic_problem import SOLVERS
+
         check_positive("tol", self.tol)
         check_max_iter(self.max_iter)
         check_choice("solver", self.solver, SOLVERS)
@@ -56,6 +56,8 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
     def _problem_of(
         self, X, supervision: Supervision, basis, loss: QuadraticLoss, kernel: Kernel
     ) -> QuadraticProblem:
+        from rankwise.holdout.quadratic_problem import QuadraticProblem
+
         limits = {"tol": self.tol, "max_iter": self.max_iter}
         settings: dict[str, Any] = {
             "solver": self.solver,
@@ -77,6 +79,8 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
         self, X, y, qid, sample_weight, preferences
     ) -> tuple[QuadraticProblem, bool]:
         """The problem of a training set, and whether there is a single output."""
+        from rankwise.holdout.quadratic_problem import sums_show_finiteness
+
         pieces = self._checked_pieces()
         X = check_items(self, X, reset=True, finite=False)
         # A frame has been copied already, so one more pass is cheap, and it can name the column.

@@ -4,19 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
 from rankwise.model_selection.choosing import POWERS_OF_TWO, ScoredGrid, search_grid
-from rankwise.model_selection.folds import Folds, Splits
-from rankwise.model_selection.preference_folds import (
-    PreferenceFolds,
-    refuse_scoring,
-    score_preferences,
-)
-from rankwise.model_selection.scoring import folds_of, highest_score, score_grid
+
+if TYPE_CHECKING:  # a saved model predicts without what only a search needs
+    from rankwise.model_selection.folds import Folds, Splits
 
 DEFAULT_ALPHAS = POWERS_OF_TWO.alphas
 
@@ -104,6 +100,13 @@ class RankRLSCV(PairwiseLeastSquares):
         `preferences` in place of y it labels the statements (l,) instead, for example by their
         judge.
         """
+        from rankwise.model_selection.preference_folds import (
+            PreferenceFolds,
+            refuse_scoring,
+            score_preferences,
+        )
+        from rankwise.model_selection.scoring import folds_of, highest_score, score_grid
+
         problem, single = self._checked_problem(X, y, qid, sample_weight, preferences)
         folds: Folds | PreferenceFolds
         if preferences is None:

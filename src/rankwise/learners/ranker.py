@@ -13,10 +13,8 @@ from sklearn.base import BaseEstimator, RegressorMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise import metrics
 from rankwise.learners.fit_calls import answering
 from rankwise.learners.fit_memory import FitMemory
-from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
 from rankwise.solvers.solver import CONVERGED, INTERRUPTED, MAX_ITER, STALLED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import Basis, RandomState
@@ -94,6 +92,8 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
 
     def _warn_of_dependence(self, X: Any, supervision: Any, *labels: Any) -> None:
         """For searches: warn if rows seem to belong together and neither qid nor groups say so."""
+        from rankwise.model_selection.dependent_rows import warn_of_dependent_rows
+
         if all(label is None for label in labels) and not Kernel(self.kernel).is_precomputed:
             names = getattr(self, "feature_names_in_", None)
             Y = getattr(supervision, "Y", None)
@@ -167,6 +167,8 @@ class Ranker(FitMemory, RegressorMixin, BaseEstimator):
         For censored outcomes y it is Harrell's concordance, the share of comparable pairs.
         Weights have no meaning here and are refused; pipelines pass the argument on as None.
         """
+        from rankwise import metrics
+
         check_is_fitted(self)
         if sample_weight is not None:
             raise ValueError("score takes no sample_weight: the measure counts pairs equally.")

@@ -302,7 +302,8 @@ def _contrast_sums(
                 of_greater[j] = (1.0 - absorb[place]) * of_greater[j] - pull
         target = out[order[place], first:last]
         if opens[place]:
-            target[:] = of_level
+            for j in range(width):
+                target[j] = of_level[j]
             continue
         y = Y[order[place], first:last]
         for j in range(width):
@@ -331,7 +332,8 @@ def _contrast_block(
     for i in range(len(Z)):
         place, z = start + i, Z[i]
         if opens[place]:
-            level[:] = z
+            for j in range(width):
+                level[j] = z[j]
         else:
             rows[count] = order[place]
             for j in range(width):

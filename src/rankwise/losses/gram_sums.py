@@ -216,9 +216,8 @@ def _add_piece(sums: Sums, Z: np.ndarray, b: np.ndarray, operator: HalfRows, blo
     v = operator.root[operator.order[block.start : block.stop]] ** 2
     own = np.repeat(np.where(tied, operator.class_weight[first:last], 0.0), np.diff(bounds))
     c, V = operator.scale[query], operator.query_weight[query]
-    products = Z.T @ np.column_stack((v, b))
-    sums.queries.append((query, products[:, 0]))
-    sums.moments += products[:, 1:]
+    sums.queries.append((query, Z.T @ v))
+    sums.moments += Z.T @ b
     if tied.any():
         totals = np.add.reduceat(v[:, None] * Z, bounds[:-1], axis=0)
         divided = (starts[first:last] < block.start) | (starts[first + 1 : last + 1] > block.stop)

@@ -53,27 +53,31 @@ def half_rows(
     for q in range(low, high):
         V = query_weight[q]
         between = np.sqrt(scale[q] * V)
-        total[:] = 0.0
+        for j in range(width):
+            total[j] = 0.0
         for place in range(class_starts[query_classes[q]], class_starts[query_classes[q + 1]]):
             i = order[place]
             factor, row = root[i] * before[i], Z[i - first_item, first:last]
             for j in range(width):
                 total[j] += factor * row[j]
         if V > 0:
-            total /= V
+            for j in range(width):
+                total[j] /= V
         for k in range(query_classes[q], query_classes[q + 1]):
             tied = class_starts[k + 1] - class_starts[k] > 1
             inside = between
             if tied:
                 inside = np.sqrt(scale[q] * max(V - class_weight[k], 0.0))
-                within[:] = 0.0
+                for j in range(width):
+                    within[j] = 0.0
                 for place in range(class_starts[k], class_starts[k + 1]):
                     i = order[place]
                     factor, row = root[i] * before[i], Z[i - first_item, first:last]
                     for j in range(width):
                         within[j] += factor * row[j]
                 if class_weight[k] > 0:
-                    within /= class_weight[k]
+                    for j in range(width):
+                        within[j] /= class_weight[k]
             for place in range(class_starts[k], class_starts[k + 1]):
                 i = order[place]
                 written = i - first_item if base < 0 else place - base

@@ -108,9 +108,10 @@ def pair_counts(y: np.ndarray, S: np.ndarray, queries: Queries) -> np.ndarray:
                 s = S[ascending, column]
                 _count_graded(s, level[ascending], n_levels, counts[0, column])
             return counts
+    count = _count_block if queries.sizes.max(initial=0) > _DIRECT else _compare_block
     run(
         [
-            partial(_count_block, y_sorted, S, order, queries.starts, block, counts)
+            partial(count, y_sorted, S, order, queries.starts, block, counts)
             for block in _blocks(queries.starts, S.shape[1])
         ]
     )
@@ -160,24 +161,6 @@ def all_pairs(sizes: np.ndarray) -> np.ndarray:
     return sizes * (sizes - 1) // 2
 
 
-def swapped_sums(y: np.ndarray, s: np.ndarray, v: np.ndarray, queries: Queries) -> np.ndarray:
-    """(q, 2) Σ(v_i − v_j) and Σ(v_i − v_j)² over the pairs with y_i < y_j and s_i > s_j of a query.
-
-    O(m log m).
-    """
-    order = np.lexsort((s, y, queries.codes))
-    return _merge_sums_by_query(s[order], v[order], queries.starts)
-
-
-def excess_sums(e: np.ndarray, epsilon: float, queries: Queries) -> np.ndarray:
-    """(q, 2) Σ(d − ε) and Σ(d − ε)² over the pairs of a query with d = |e_i − e_j| > ε.
-
-    O(m log m).
-    """
-    by_query = e[sorted_within(e, queries)] if len(queries) > 1 else np.sort(e)
-    return _excess_by_query(by_query, queries.starts, float(epsilon))
-
-
 @compiled
 def _by_query(by_value: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np.ndarray:
     free = starts[:-1].copy()
@@ -186,6 +169,26 @@ def _by_query(by_value: np.ndarray, codes: np.ndarray, starts: np.ndarray) -> np
         order[free[codes[item]]] = item
         free[codes[item]] += 1
     return order
+
+
+@compiled
+def _compare_block(
+    y: np.ndarray,
+    S: np.ndarray,
+    order: np.ndarray,
+    starts: np.ndarray,
+    block: Block,
+    counts: np.ndarray,
+) -> None:
+    """`_count_block` without the code for queries of more than _DIRECT items."""
+    first_query, last_query, first_column, last_column = block
+    s = np.empty(_DIRECT)
+    for query in range(first_query, last_query):
+        start, stop = starts[query], starts[query + 1]
+        for column in range(first_column, last_column):
+            for i in range(start, stop):
+                s[i - start] = S[order[i], column]
+            _compare_all(y[start:stop], s[: stop - start], counts[query, column])
 
 
 @compiled
@@ -300,7 +303,8 @@ def _sort_counting(s: np.ndarray, room: np.ndarray) -> int:
         source, target = target, source
         width, sorted_in_room = 2 * width, not sorted_in_room
     if sorted_in_room:
-        _copy(room, s, 0, 0, m)
+        for i in range(m):
+            s[i] = room[i]
     return inversions
 
 
@@ -331,69 +335,3 @@ def _merge_counting(
 def _copy(source: np.ndarray, target: np.ndarray, i: int, k: int, length: int) -> None:
     for step in range(length):
         target[k + step] = source[i + step]
-
-
-@compiled
-def _include(x: float, count: int, mean: float, spread: float) -> tuple[int, float, float]:
-    """Add a value to a running count, mean and Σ(x − mean)², without cancellation."""
-    count += 1
-    step = x - mean
-    mean += step / count
-    return count, mean, spread + step * (x - mean)
-
-
-@compiled
-def _merge_sums(s: np.ndarray, v: np.ndarray) -> tuple[float, float]:
-    """Merge from the top, so that the values swapped with an item only have to be added."""
-    m = len(s)
-    s_next, v_next = np.empty_like(s), np.empty_like(v)
-    total, squares, width = 0.0, 0.0, 1
-    while width < m:
-        for low in range(0, m, 2 * width):
-            middle, high = min(low + width, m), min(low + 2 * width, m)
-            i, j = middle - 1, high - 1
-            count, mean, spread = 0, 0.0, 0.0
-            for k in range(high - 1, low - 1, -1):
-                if j < middle or (i >= low and s[i] > s[j]):
-                    s_next[k], v_next[k] = s[i], v[i]
-                    count, mean, spread = _include(v[i], count, mean, spread)
-                    i -= 1
-                else:
-                    s_next[k], v_next[k] = s[j], v[j]
-                    gap = mean - v[j]
-                    total += count * gap
-                    squares += spread + count * gap * gap
-                    j -= 1
-        s, s_next, v, v_next = s_next, s, v_next, v
-        width *= 2
-    return total, squares
-
-
-@compiled
-def _excess_of_sorted(e: np.ndarray, epsilon: float) -> tuple[float, float]:
-    total, squares = 0.0, 0.0
-    count, mean, spread = 0, 0.0, 0.0
-    for x in e:
-        while x - e[count] > epsilon:
-            count, mean, spread = _include(e[count], count, mean, spread)
-        gap = x - epsilon - mean
-        total += count * gap
-        squares += spread + count * gap * gap
-    return total, squares
-
-
-@compiled
-def _merge_sums_by_query(s: np.ndarray, v: np.ndarray, starts: np.ndarray) -> np.ndarray:
-    sums = np.empty((len(starts) - 1, 2))
-    for query in range(len(starts) - 1):
-        start, stop = starts[query], starts[query + 1]
-        sums[query] = _merge_sums(s[start:stop], v[start:stop])
-    return sums
-
-
-@compiled
-def _excess_by_query(e: np.ndarray, starts: np.ndarray, epsilon: float) -> np.ndarray:
-    sums = np.empty((len(starts) - 1, 2))
-    for query in range(len(starts) - 1):
-        sums[query] = _excess_of_sorted(e[starts[query] : starts[query + 1]], epsilon)
-    return sums

@@ -17,10 +17,9 @@ from rankwise.losses.pair_counts import (
     TIED_Y,
     all_pairs,
     concordant_pairs,
-    excess_sums,
     pair_counts,
-    swapped_sums,
 )
+from rankwise.losses.pair_sums import excess_sums, swapped_sums
 from rankwise.metrics.score_vectors import (
     finite_vector,
     no_pair_to_order,

@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS, pairwise_kernels
 
 from rankwise.exceptions import InvalidKernel
 from rankwise.numerics.arrays import Matrix, dense
@@ -86,18 +85,23 @@ class Kernel:
         return "the callable kernel" if callable(self.kernel) else f"the kernel {self.kernel!r}"
 
     def check(self) -> None:
-        names = sorted({*PAIRWISE_KERNEL_FUNCTIONS, *OWN_KERNELS})
-        known = callable(self.kernel) or self.is_precomputed
-        if not known and not (isinstance(self.kernel, str) and self.kernel in names):
-            raise ValueError(
-                f"kernel must be one of {', '.join(names)}, 'precomputed' or a callable; "
-                f"got {self.kernel!r}."
-            )
+        if not (callable(self.kernel) or self.is_precomputed or self.is_linear):
+            self._check_name()
         if self.gamma is not None:
             check_positive("gamma", self.gamma)
         check_positive("degree", self.degree)
         if not isinstance(self.coef0, numbers.Real) or not np.isfinite(float(self.coef0)):
             raise ValueError(f"coef0 must be a finite number; got {self.coef0!r}.")
+
+    def _check_name(self) -> None:
+        from sklearn.metrics.pairwise import PAIRWISE_KERNEL_FUNCTIONS
+
+        names = sorted({*PAIRWISE_KERNEL_FUNCTIONS, *OWN_KERNELS})
+        if not (isinstance(self.kernel, str) and self.kernel in names):
+            raise ValueError(
+                f"kernel must be one of {', '.join(names)}, 'precomputed' or a callable; "
+                f"got {self.kernel!r}."
+            )
 
     def matrix(self, X: Matrix, Y: Matrix) -> np.ndarray:
         """k(X, Y) with one row for each row of X and one column for each row of Y.
@@ -115,6 +119,8 @@ class Kernel:
             gamma = self.gamma
             if gamma is None and self.kernel == "chi2":
                 gamma = 1.0 / X.shape[1]
+            from sklearn.metrics.pairwise import pairwise_kernels
+
             options = {"gamma": gamma, "degree": self.degree, "coef0": self.coef0}
             with np.errstate(over="ignore", invalid="ignore"):
                 K = pairwise_kernels(X, Y, metric=self.kernel, filter_params=True, **options)
@@ -186,6 +192,8 @@ PRECOMPUTED = "the precomputed kernel"
 
 def _call(kernel: Callable, X: Matrix, Y: Matrix) -> np.ndarray:
     """k(X, Y) by one call if the kernel takes matrices, which one pair of items tells."""
+    from sklearn.metrics.pairwise import pairwise_kernels
+
     try:
         takes_matrices = np.shape(kernel(X[:1], Y[:1])) == (1, 1)
     except (ValueError, TypeError, IndexError):

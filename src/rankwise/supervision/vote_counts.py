@@ -62,9 +62,9 @@ class VoteCounts:
             is_first = winner < loser
         weight = preferences.weight if weight is None else weight
         statements = (winner, loser, preferences.tie, weight, is_first)
-        starts, order = _rows(statements, n_items)
-        n_cells = _count_cells(statements, starts, order)
-        first, second, counts = _add_up(statements, starts, order, n_cells)
+        order = _in_order_of_pairs(statements, n_items)
+        n_cells = _count_cells(statements, order)
+        first, second, counts = _add_up(statements, order, n_cells)
         used = counts.any(axis=0)
         if not used.all():
             first, second, counts = first[used], second[used], counts[:, used]
@@ -127,63 +127,56 @@ def _second_of(statements: Statements, s: int) -> int:
 
 
 @compiled
-def _rows(statements: Statements, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """The statements in the order of their first item, by counting."""
+def _in_order_of_pairs(statements: Statements, m: int) -> np.ndarray:
+    """The statements in the order of their first item, then of their second, by counting twice.
+
+    Statements about the same pair keep their order.
+    """
     l = len(statements[0])
-    starts = np.zeros(m + 1, dtype=np.int64)
+    of_first, of_second = np.zeros(m + 1, dtype=np.int64), np.zeros(m + 1, dtype=np.int64)
     for s in range(l):
-        starts[_first_of(statements, s) + 1] += 1
+        of_first[_first_of(statements, s) + 1] += 1
+        of_second[_second_of(statements, s) + 1] += 1
     for i in range(m):
-        starts[i + 1] += starts[i]
-    free = starts[:-1].copy()
+        of_first[i + 1] += of_first[i]
+        of_second[i + 1] += of_second[i]
+    by_second: np.ndarray = np.empty(l, dtype=np.int64)
     order = np.empty(l, dtype=np.int64)
     for s in range(l):
-        i = _first_of(statements, s)
-        order[free[i]] = s
-        free[i] += 1
-    return starts, order
+        j = _second_of(statements, s)
+        by_second[of_second[j]] = s
+        of_second[j] += 1
+    for statement in by_second:
+        i = _first_of(statements, statement)
+        order[of_first[i]] = statement
+        of_first[i] += 1
+    return order
 
 
 @compiled
-def _count_cells(statements: Statements, starts: np.ndarray, order: np.ndarray) -> int:
-    m = len(starts) - 1
-    last_row = np.full(m, -1)
-    cells = 0
-    for i in range(m):
-        for k in range(starts[i], starts[i + 1]):
-            j = _second_of(statements, order[k])
-            if last_row[j] != i:
-                last_row[j] = i
-                cells += 1
+def _count_cells(statements: Statements, order: np.ndarray) -> int:
+    cells, last_first, last_second = 0, -1, -1
+    for s in order:
+        i, j = _first_of(statements, s), _second_of(statements, s)
+        if i != last_first or j != last_second:
+            cells, last_first, last_second = cells + 1, i, j
     return cells
 
 
 @compiled
 def _add_up(
-    statements: Statements, starts: np.ndarray, order: np.ndarray, n_cells: int
+    statements: Statements, order: np.ndarray, n_cells: int
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """First and second item of each pair, and (3, p) weights won, lost and tied."""
     winner, _, tie, weight, _ = statements
-    m = len(starts) - 1
     first, second = np.empty(n_cells, dtype=np.int32), np.empty(n_cells, dtype=np.int32)
     counts = np.zeros((3, n_cells))
-    last_row, cell = np.full(m, -1), np.zeros(m, dtype=np.int64)
-    end = 0
-    for i in range(m):
-        begin = end
-        for k in range(starts[i], starts[i + 1]):
-            j = _second_of(statements, order[k])
-            if last_row[j] != i:
-                last_row[j] = i
-                second[end] = j
-                end += 1
-        second[begin:end] = np.sort(second[begin:end])
-        for c in range(begin, end):
-            first[c] = i
-            cell[second[c]] = c
-        for k in range(starts[i], starts[i + 1]):
-            s = order[k]
-            c = cell[_second_of(statements, s)]
-            outcome = 2 if tie[s] else (0 if winner[s] == i else 1)
-            counts[outcome, c] += weight[s]
+    cell, last_first, last_second = -1, -1, -1
+    for s in order:
+        i, j = _first_of(statements, s), _second_of(statements, s)
+        if i != last_first or j != last_second:
+            cell, last_first, last_second = cell + 1, i, j
+            first[cell], second[cell] = i, j
+        outcome = 2 if tie[s] else (0 if winner[s] == i else 1)
+        counts[outcome, cell] += weight[s]
     return first, second, counts
