@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from rankwise.numerics.compiled import Compiled, compiled
-from rankwise.numerics.fenwick import add_to_tree, sum_before
+from rankwise.numerics.wide_tree import add_to_cell, sum_of_first
 
 
 @compiled
@@ -65,8 +65,8 @@ def test_threads_share_one_dispatcher():
 
 
 def test_a_compiled_function_is_pickled_by_its_name():
-    assert pickle.loads(pickle.dumps(sum_before)) is sum_before
-    assert isinstance(add_to_tree, Compiled) and add_to_tree.__doc__.startswith("Add")
+    assert pickle.loads(pickle.dumps(sum_of_first)) is sum_of_first
+    assert isinstance(add_to_cell, Compiled) and add_to_cell.__doc__.startswith("Add")
 
 
 @pytest.mark.parametrize("name", ["RankRLS", "RankSVM", "RankBoost", "MPRank", "ConditionalRanker"])
@@ -77,9 +77,9 @@ def test_no_learner_imports_numba_before_it_needs_it(name):
 
 SUMS = """
 import numpy as np
-from rankwise.numerics.fenwick import sum_before
+from rankwise.numerics.wide_tree import sum_of_first
 values = np.arange(16.0)
-print(sum_before(values, 8), sum_before(values[::2], 8))
+print(sum_of_first(values, 10, 7), sum_of_first(values[::2], 7, 7))
 """
 
 
@@ -96,7 +96,7 @@ def test_machine_code_for_other_types_is_not_run(tmp_path):
 
     expected = sums()
     assert expected == "7.0 14.0\n"
-    first, second = sorted(tmp_path.rglob("*sum_before*.nbc"))
+    first, second = sorted(tmp_path.rglob("*sum_of_first*.nbc"))
     second.write_bytes(first.read_bytes())
     assert sums() == expected
     assert sums() == expected, "the file was written again"

@@ -14,8 +14,8 @@ import numpy as np
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.pair_counts import sorted_within
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.fenwick import add_to_tree, sum_before
 from rankwise.numerics.threads import run
+from rankwise.numerics.wide_tree import add_to_cell, sum_of_first, tree_length
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
@@ -104,7 +104,8 @@ def _right_of_items(
     ranks, a, longer = known
     for query in range(len(starts) - 1):
         first, stop = starts[query], starts[query + 1]
-        weights, numbers = np.zeros(levels[query]), np.zeros(levels[query])
+        n = levels[query]
+        weights, numbers = np.zeros(tree_length(n)), np.zeros(tree_length(n))
         low = first
         while low < stop:
             high = low + 1
@@ -112,15 +113,15 @@ def _right_of_items(
                 high += 1
             for place in range(low, high):
                 item = order[place]
-                shorter = sum_before(weights, ranks[item])
-                passed = (low - first) - sum_before(numbers, ranks[item] + 1)
+                shorter = sum_of_first(weights, n, ranks[item])
+                passed = (low - first) - sum_of_first(numbers, n, ranks[item] + 1)
                 out[item] = 0.5 * shorter + a[item] * (longer[item] - 0.5 * passed)
             for place in range(low, high):
-                add_to_tree(weights, ranks[order[place]], a[order[place]])
-                add_to_tree(numbers, ranks[order[place]], 1.0)
+                add_to_cell(weights, n, ranks[order[place]], a[order[place]])
+                add_to_cell(numbers, n, ranks[order[place]], 1.0)
             for place in range(low, high):
                 item = order[place]
-                shorter = sum_before(weights, ranks[item])
-                passed = (high - first) - sum_before(numbers, ranks[item] + 1)
+                shorter = sum_of_first(weights, n, ranks[item])
+                passed = (high - first) - sum_of_first(numbers, n, ranks[item] + 1)
                 out[item] += 0.5 * shorter - a[item] * 0.5 * passed
             low = high

@@ -8,7 +8,7 @@ from rankwise.losses.comparable_counts import comparable_items, comparable_pairs
 from rankwise.losses.margin_window import ScoreRanks
 from rankwise.losses.pair_counts import concordant_pairs, sorted_within
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.fenwick import add_to_tree, sum_before
+from rankwise.numerics.wide_tree import add_to_cell, sum_of_first, tree_length
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.queries import Queries
 
@@ -35,7 +35,8 @@ def _concordance(
     counted, right = np.zeros(len(s)), np.zeros(len(s))
     for query in range(len(starts) - 1):
         first, stop = starts[query], starts[query + 1]
-        n, tree = levels[query], np.zeros(levels[query], dtype=np.int64)
+        n = levels[query]
+        tree = np.zeros(tree_length(n), dtype=np.int64)
         up_to = np.zeros(n + 1, dtype=np.int64)
         for place in range(first, stop):
             up_to[ranks[order[place]] + 1] += 1
@@ -48,18 +49,18 @@ def _concordance(
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
-                below = sum_before(tree, rank)
-                above = (low - first) - sum_before(tree, rank + 1)
+                below = sum_of_first(tree, n, rank)
+                above = (low - first) - sum_of_first(tree, n, rank + 1)
                 # those left of the tie in s, and half of the tie itself, less what is swapped
                 right[item] += 0.5 * (below - above)
             for place in range(low, high):
-                add_to_tree(tree, ranks[order[place]], 1)
+                add_to_cell(tree, n, ranks[order[place]], 1)
             for place in range(low, high):
                 item = order[place]
                 rank = ranks[item]
                 less, more = up_to[rank], up_to[n] - up_to[rank + 1]
-                below = sum_before(tree, rank)
-                above = (high - first) - sum_before(tree, rank + 1)
+                below = sum_of_first(tree, n, rank)
+                above = (high - first) - sum_of_first(tree, n, rank + 1)
                 right[item] += 0.5 * (below - above) + more
                 counted[item] = less + more
             low = high

@@ -1,16 +1,16 @@
 """Counts and sums over the pairs inside the margin window, O(m log m) for any real scores.
 
 Airola, Pahikkala, Salakoski (2011), Algorithm 3. The scores never change during a fit, so their
-dense ranks are taken once, and a flat Fenwick tree over ranks stands in for the red-black tree:
-the same counts, no allocation, contiguous memory. With two score levels the tree is one cell,
-that is a cumulative sum. Queries are independent; blocks of them run on all cores.
+dense ranks are taken once, and a flat tree with wide nodes over ranks stands in for the red-black
+tree: the same counts, no allocation, contiguous memory. Up to 63 score levels are one node.
+Queries are independent; blocks of them run on all cores.
 """
 
 from __future__ import annotations
 
 from copy import copy
 from functools import partial
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import NamedTuple
 
 import numpy as np
@@ -19,8 +19,8 @@ from rankwise.losses.censored_laplacian import LevelSums
 from rankwise.losses.pair_counts import sorted_within
 from rankwise.losses.query_weights import pair_totals
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.fenwick import add_to_tree, sum_before
 from rankwise.numerics.threads import run
+from rankwise.numerics.wide_tree import add_to_cell, sum_of_first, tree_length
 from rankwise.supervision.queries import Queries
 
 BLOCK_ITEMS = 16384
@@ -64,7 +64,10 @@ class ScoreRanks:
             )
             self.pairs = sums.pair_weights(len(queries))
         self.blocks = _blocks(queries.starts)
-        self.workspace = np.empty((4, len(y)))
+        lengths = [tree_length(int(self.levels[low:high].max()) - 1) for low, high in self.blocks]
+        self.tree_starts = [0, *accumulate(lengths)]
+        self.workspace = np.empty((2, len(y)))
+        self.trees = np.empty((2, self.tree_starts[-1]))
 
     def window(self, p: np.ndarray, margin: float = 1.0) -> Window:
         return Window(self, p, margin)
@@ -116,7 +119,8 @@ class Window:
         An item without the event is no rival below any other, and has no rivals above.
         """
         scores, m = self._scores, len(values)
-        above, below, *trees = (row.view(values.dtype)[:m] for row in scores.workspace)
+        above, below = (row.view(values.dtype)[:m] for row in scores.workspace)
+        trees = [row.view(values.dtype) for row in scores.trees]
         starts, levels = scores.queries.starts, scores.levels
         of_all = _Sorted(values, self._ranks, self._ascending, starts, levels, self._margin)
         of_events = of_all
@@ -124,8 +128,8 @@ class Window:
             of_events = of_all._replace(values=np.where(self._event, values, values.dtype.type(0)))
         run(
             [
-                partial(sweep, items, block, tree, out)
-                for block in scores.blocks
+                partial(sweep, items, block, tree[place:], out)
+                for block, place in zip(scores.blocks, scores.tree_starts)
                 for sweep, items, tree, out in zip(
                     (_sum_above, _sum_below), (of_all, of_events), trees, (above, below)
                 )
@@ -166,16 +170,14 @@ def _sum_above(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
     """Lines 5-13 of Algorithm 3, over sorted positions: sums over rivals of larger score."""
     values, ranks, p, starts, levels, margin = items
     for query in range(block[0], block[1]):
-        j = starts[query]
-        top = levels[query] - 1
-        tree = cells[j : j + top]
+        j, stop, top = starts[query], starts[query + 1], levels[query] - 1
+        tree = cells[: tree_length(top)]
         tree[:] = 0
-        stop = starts[query + 1]
         for i in range(j, stop):
             while j < stop and p[i] > p[j] - margin:
-                add_to_tree(tree, top - ranks[j], values[j])
+                add_to_cell(tree, top, top - ranks[j], values[j])
                 j += 1
-            out[i] = sum_before(tree, top - ranks[i])
+            out[i] = sum_of_first(tree, top, top - ranks[i])
 
 
 @compiled
@@ -183,12 +185,11 @@ def _sum_below(items: _Sorted, block: tuple[int, int], cells: np.ndarray, out: n
     """Lines 14-22 of Algorithm 3, over sorted positions: sums over rivals of smaller score."""
     values, ranks, p, starts, levels, margin = items
     for query in range(block[0], block[1]):
-        start = starts[query]
-        tree = cells[start : start + levels[query] - 1]
+        start, j, top = starts[query], starts[query + 1] - 1, levels[query] - 1
+        tree = cells[: tree_length(top)]
         tree[:] = 0
-        j = starts[query + 1] - 1
         for i in range(j, start - 1, -1):
             while j >= start and p[j] > p[i] - margin:
-                add_to_tree(tree, ranks[j], values[j])
+                add_to_cell(tree, top, ranks[j], values[j])
                 j -= 1
-            out[i] = sum_before(tree, ranks[i])
+            out[i] = sum_of_first(tree, top, ranks[i])
