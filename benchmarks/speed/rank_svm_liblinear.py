@@ -133,9 +133,6 @@ def main() -> None:
         print("not run: give the folder that holds the sources of liblinear-ranksvm.")
         return
     print_machine()
-    print(
-        f"our threads: {n_threads()}; OPENBLAS_NUM_THREADS={os.environ.get('OPENBLAS_NUM_THREADS')}"
-    )
     with tempfile.TemporaryDirectory() as scratch:
         library = compiled_library(Path(sys.argv[1]).resolve(), Path(scratch))
         rows = compare("text, 128,000 x 50,000", *text_like(128_000), library)
