@@ -24,12 +24,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from rankwise.losses.laplacian import Laplacian, Target
 from rankwise.losses.query_weights import QueryWeighting
 from rankwise.numerics.arrays import LazyRows, Matrix, dense
 from rankwise.numerics.compiled import compiled
+from rankwise.numerics.squares import add_squares
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.numerics.tiles import mirror_upper, transpose_in_place
 from rankwise.supervision.queries import Queries
@@ -186,7 +186,7 @@ class CensoredLaplacian(Laplacian):
                 Z = F.rows(items) if isinstance(F, LazyRows) else dense(F[items])
                 Z = np.ascontiguousarray(Z, dtype=np.float64)
                 count = _contrast_block(Z, self._contrasts, low, means, A, rows)
-                G = dsyrk(1.0, A[:count].T, beta=1.0, c=G, overwrite_c=1, lower=1)
+                add_squares(G, A[:count])
                 moments += A[:count].T @ beta[rows[:count]]
         G = G.T
         mirror_upper(G)

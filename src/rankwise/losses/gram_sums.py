@@ -21,11 +21,11 @@ from itertools import pairwise
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
-from scipy.linalg.blas import dsyrk
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.numerics.arrays import LazyRows
 from rankwise.numerics.compiled import compiled
+from rankwise.numerics.squares import add_squares
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
 
@@ -72,8 +72,7 @@ class Sums:
 
     def add_squares(self, A: np.ndarray, factor: float = 1.0) -> None:
         """G += factor · AᵀA."""
-        if A.size:
-            self.G = dsyrk(factor, A.T, beta=1.0, c=self.G, overwrite_c=1, lower=1)
+        add_squares(self.G, A, factor)
 
 
 def gram_sums(
