@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import rankwise
 from rankwise import (
+    RLS,
     MPRank,
     Preferences,
     RankLogistic,
@@ -249,3 +250,16 @@ def test_equal_items_are_no_loss_of_digits(name, learner):
     X = np.full((6, 2), 1e3)
     scores = learner.set_params(kernel=name).fit(X, np.arange(6.0)).predict(X)
     assert np.ptp(scores) <= 1e-12 * np.abs(scores).max()
+
+
+def test_equal_items_whose_kernel_values_differ_by_rounding():
+    """Some BLAS libraries compute equal entries of a product by different instructions."""
+    K = 1e18 * (1 + np.spacing(1.0) * np.random.default_rng(0).integers(-1, 2, (6, 6)))
+    K = (K + K.T) / 2
+    y = np.arange(6.0)
+    for alpha in (1e-3, 1.0, 1e3):
+        model = RankRLS(alpha, kernel="precomputed").fit(K, y)
+        assert np.ptp(model.predict(K)) <= 1e-12
+        assert np.ptp(model.leave_one_out()) <= 1e-12
+    mean = RLS(1.0, kernel="precomputed").fit(np.full((6, 6), 2.0), y).predict(np.full((1, 6), 2.0))
+    assert mean == pytest.approx(2 * y.sum() / (2 * 6 + 1))

@@ -20,6 +20,7 @@ from rankwise.solvers.rounding_errors import (
     size_before_centring,
 )
 from rankwise.solvers.spectrum import Rows, Spectrum
+from rankwise.spaces.kernel_digits import KernelDigits
 from rankwise.spaces.space import Gram
 
 GAP = 100.0
@@ -78,6 +79,9 @@ class DualSpectrum(Spectrum):
         noise = is_noise(eigenvalues, 8)
         has_gap = bool((noise == is_noise(eigenvalues, 8 * GAP)).all())
         self.noise = noise & (has_gap and self._is_null(noise, eigenvalues))
+        left = float(eigenvalues.max(initial=0.0))
+        if left <= 8 * EPS * len(K) * self._before and not KernelDigits.of(K).tells_apart:
+            self.noise[:] = True  # all items are equal, and a loss over pairs sees nothing else
         self._is_singular = self._sees(self.noise)
         self.eigenvalues = np.where(self.noise, 0.0, np.maximum(eigenvalues, 0.0))
         self.moments = self.U.T @ self.beta
