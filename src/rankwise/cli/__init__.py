@@ -8,6 +8,7 @@ data_files        from data files to items or relations
 model_files       writing model files, and applying them to data
 run_files         runs and judgements of TREC
 cluster_training  `train` on a Dask cluster
+deferred_imports  modules that are imported when they are first used
 console           tables, messages, errors in one line, exit codes, Ctrl-C, files of results
 
 A command is imported when it is called, and its function imports what it works with: help and
@@ -18,6 +19,7 @@ import click
 
 from rankwise import __version__
 from rankwise.cli.console import Commands
+from rankwise.cli.deferred_imports import defer_import
 
 COMMANDS = {
     "demo": "A tour with built-in data: table, report, files to try.",
@@ -53,3 +55,4 @@ def main() -> None:
     the format is recognised by name and content. "-" is standard input or output. Exit codes: 0
     success, 2 a mistake in the call or the data, 130 interrupted.
     """
+    defer_import("scipy.stats")
