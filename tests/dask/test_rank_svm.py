@@ -1,11 +1,15 @@
 """RankSVM on partitions has the objective of the local class, within both gaps."""
 
+import warnings
+
 import numpy as np
 import pytest
 from numpy.testing import assert_allclose
+from sklearn.exceptions import ConvergenceWarning
 
 import rankwise
 import rankwise.dask as distributed_rankers
+from rankwise import Preferences
 from tests.dask_cases import REDUCED, as_dask, ranking_data
 
 
@@ -44,3 +48,39 @@ def test_rank_svm_starts_warm():
     model = distributed_rankers.RankSVM(0.01, loss="squared_hinge", warm_start=True)
     model.fit(as_dask(X, qid), y, qid=qid)
     assert model.fit(as_dask(X, qid), y, qid=qid).n_iter_ == 0
+
+
+POLY = {"kernel": "poly", "gamma": 0.25, "degree": 2}
+
+
+@pytest.mark.parametrize(
+    "far, alpha, space, expected",
+    [
+        (1e7, 1.0, POLY | {"basis": np.arange(40)}, "refused"),
+        (1e6, 1e-2, POLY | {"basis": [0, 3, 5, 60, 100]}, "warned"),
+        (1e6, 1e12, POLY | {"basis": [0, 3, 5, 60, 100]}, "fitted"),
+        (0.0, 1.0, {"kernel": "rbf", "gamma": 1e-15, "basis": np.arange(5)}, "refused"),
+        (0.0, 1e-16, {"kernel": "rbf", "gamma": 1e-10, "basis": np.arange(5)}, "warned"),
+        (0.0, 1e-8, {"kernel": "rbf", "gamma": 1e-10, "basis": np.arange(5)}, "fitted"),
+    ],
+)
+@pytest.mark.parametrize("told", ["scores", "preferences"])
+def test_digits_of_reduced_sets_are_checked_as_in_the_local_class(
+    far, alpha, space, expected, told
+):
+    X, y, qid, _ = ranking_data()
+    X = X + far
+    what = {"y": y} if told == "scores" else {"preferences": Preferences.from_scores(y, qid)}
+    for module, given in ((rankwise, X), (distributed_rankers, as_dask(X, qid))):
+        model = module.RankSVM(alpha, loss="squared_hinge", **space)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always", ConvergenceWarning)
+            try:
+                model.fit(given, qid=qid, **what)
+                found = "fitted"
+            except ValueError as error:
+                assert "rounding errors of the kernel decide" in str(error)
+                found = "refused"
+        if any("nearly equal" in str(warning.message) for warning in caught):
+            found = "warned"
+        assert found == expected

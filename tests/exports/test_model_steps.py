@@ -63,3 +63,18 @@ def test_names_come_from_the_caller_the_record_or_the_frame():
     for names, reason in (["a"], "1 names for 4"), (["a", "a", "b", "c"], "two features"):
         with pytest.raises(ValueError, match=reason):
             checked_steps(model, names)
+
+
+@pytest.mark.parametrize("mean", [1.0, 1e6])
+def test_a_kernel_expansion_that_loses_the_digits_of_the_scores_is_refused(mean):
+    rng = np.random.default_rng(0)
+    near = rng.normal(size=(20, 3))
+    y = near.sum(axis=1) + rng.normal(size=20)
+    model = rw.RankRLS(1e-2 * mean**4, kernel="poly", degree=3).fit(near + mean, y)
+    if mean == 1.0:
+        assert checked_steps(model).learner == "RankRLS"
+        return
+    with pytest.raises(ValueError, match=r"loses digits.*standardise the features"):
+        checked_steps(model)
+    piped = make_pipeline(StandardScaler(), rw.RankRLS(kernel="poly", degree=3))
+    assert checked_steps(piped.fit(near + mean, y)).learner == "RankRLS"

@@ -125,3 +125,51 @@ def test_a_search_over_alphas(cost):
     options = {"alphas": [0.01, 1.0, 100.0], "loss": cost[0], "ties": cost[1]}
     found, expected = (RankRLSCV(**options).fit(X, y).cv_results_["score"] for X in (far, near))
     assert_allclose(found, expected, atol=1e-12)
+
+
+@pytest.mark.parametrize("offset", OFFSETS)
+@pytest.mark.parametrize("as_given", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("cost", COSTS)
+def test_fits_and_hold_outs_of_more_items_than_features(offset, as_given, cost):
+    rng = np.random.default_rng(4)
+    near, far = near_and_far(rng, 9, 4, offset)
+    told = {
+        "y": np.array([0.0, 1, 2, 2, 0, 3, 1, 3, 1]),
+        "qid": np.array([1, 0, 0, 1, 3, 1, 1, 2, 2]),
+        "sample_weight": rng.uniform(0.5, 2, 9),
+    }
+    plain = RankRLS(1e-3, loss=cost[0], ties=cost[1])
+    model = RankRLS(1e-3, loss=cost[0], ties=cost[1]).fit(as_given(far), **told)
+    each = np.concatenate([scores_without(plain, near, far, told, [i]) for i in range(9)])
+    assert_allclose(model.leave_one_out(), each, atol=1e-8 * np.abs(each).max())
+    by_query = np.empty(9)
+    for query in range(4):
+        members = np.flatnonzero(told["qid"] == query)
+        by_query[members] = scores_without(plain, near, far, told, members)
+    assert_allclose(model.leave_query_out(), by_query, atol=1e-8 * np.abs(each).max())
+    plain.fit(near, **told)
+    assert_allclose(model.coef_, plain.coef_, atol=1e-11 * np.abs(plain.coef_).max())
+
+
+@pytest.mark.parametrize("n", [3, 12])
+def test_preferences_of_sparse_items(n):
+    rng = np.random.default_rng(0)
+    near, far = near_and_far(rng, 9, n, 2.0**20)
+    told = Preferences([0, 1, 2, 3, 4, 5, 6, 7], [1, 2, 3, 4, 5, 6, 7, 8], n_items=9)
+    found = RankRLS(1e-3).fit(sparse.csr_array(far), preferences=told)
+    expected = RankRLS(1e-3).fit(near, preferences=told)
+    assert_allclose(found.coef_, expected.coef_, atol=1e-9 * np.abs(expected.coef_).max())
+
+
+def test_a_small_query_that_alone_varies_in_some_direction():
+    """Without it, only alpha says what the direction is worth, and the offset multiplies that."""
+    near = np.zeros((6, 3))
+    near[:4, 0], near[:4, 1] = [0, 1, 2, 4], [1, 0, 3, 1]
+    near[4:, 2] = 0.0, 1.0
+    near[4:, :2] = [[1, 2], [3, 1]]
+    near, far = near, near + 2.0**20
+    told = {"y": np.arange(6.0), "qid": np.array([0, 0, 0, 0, 1, 1]), "sample_weight": None}
+    model = RankRLS(1e-6, loss="unit", ties="drop").fit(far, **told)
+    plain = RankRLS(1e-6, loss="unit", ties="drop")
+    each = np.concatenate([scores_without(plain, near, far, told, [i]) for i in range(6)])
+    assert_allclose(model.leave_one_out(), each, atol=1e-6 * np.abs(each).max())

@@ -140,3 +140,11 @@ def test_complex_labels_are_refused(qid):
 def test_a_label_of_several_parts_in_a_list_is_named(qid):
     with pytest.raises(ValueError, match=r"that of item \d is \('a', 1.*Join its parts"):
         Queries.from_labels(qid, 2)
+
+
+@pytest.mark.parametrize("kind, bits", [(np.float16, 11), (np.float32, 24), (np.float64, 53)])
+def test_floats_that_stand_for_several_whole_numbers_are_refused(kind, bits):
+    largest = np.array([2**bits - 1, 0], dtype=kind)
+    assert len(Queries.from_labels(largest, 2)) == 2
+    with pytest.raises(ValueError, match=rf"from 2\*\*{bits} on.*integers or text"):
+        Queries.from_labels(largest + kind(1), 2)

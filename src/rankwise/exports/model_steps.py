@@ -32,6 +32,8 @@ PROBES = 32
 """How many made-up items are scored by the steps and by `predict` before a model is exported."""
 CLOSE = 1e-9
 """How close both scores must be, beside the sizes of the terms that they add up."""
+KEPT = 1e-5
+"""How close both scores must be, beside the range of the scores, so that rankings are kept."""
 
 
 @dataclass(frozen=True)
@@ -149,6 +151,12 @@ def _compare(est: Any, function: ScoringFunction) -> None:
         raise ValueError(
             f"the scores of {function.learner} are not a sum over its coefficients: it cannot be "
             "exported exactly."
+        )
+    if len(X) and (np.abs(found - expected) > KEPT * np.ptp(expected, axis=0)).any():
+        raise ValueError(
+            f"the formula of {function.learner} loses digits that its predictions keep, because "
+            "the values of its kernel are nearly equal: standardise the features of X, for example "
+            "with sklearn.preprocessing.StandardScaler in a pipeline, and fit again."
         )
 
 

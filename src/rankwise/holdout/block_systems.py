@@ -81,7 +81,6 @@ def leave_blocks_out(
     systems = Systems(beta, moments, D, np.sqrt(D), smallest)
     out = np.zeros((len(spectrum.beta), len(moments), a))
     safe = np.ones(len(blocks), dtype=np.bool_)
-    F, V = spectrum.F, spectrum.V
     most = min(len(items), max(LARGEST_BLOCK, BUFFER // max(r, 1)))
 
     few = np.diff(starts) <= r
@@ -90,9 +89,12 @@ def leave_blocks_out(
         while low < high:
             stop = max(low + 1, int(np.searchsorted(starts, starts[low] + most, "right")) - 1)
             stop = min(stop, high)
-            P = np.ascontiguousarray(F[items[starts[low] : starts[stop]]] @ V)
+            P, shift = spectrum.moved_rows(items[starts[low] : starts[stop]])
+            P = np.ascontiguousarray(P)
             B, span = np.empty_like(P), Span(queries[low], queries[stop], 0, r)
             half_rows(P, laplacian.transposed, span, starts[low], -1, B)
+            if shift is not None:
+                P += shift
             part = Blocks(items, starts, starts[low])
             which = np.arange(low, stop)
             for chosen, leave_out in ((few, _leave_few_rows_out), (~few, _leave_many_rows_out)):

@@ -354,8 +354,10 @@ class QuadraticHoldouts(HeldOut):
         If the difference has lost its digits, these equations are summed anew over the other items.
         """
         spectrum = self.spectrum
+        assert isinstance(spectrum, PrimalSpectrum)
         solve: Callable[[np.ndarray], np.ndarray]
-        P, B, is_sharp = spectrum.P[items], spectrum.B[rows], True
+        (P, shift), B, is_sharp = spectrum.moved_P, spectrum.B[rows], True
+        P = P[items]
         least = SHARP * spectrum.rounding()
         C = safe_factor(np.diag(spectrum.eigenvalues + alpha) - B.T @ B, ~spectrum.noise, least)
         if C is not None:
@@ -363,17 +365,22 @@ class QuadraticHoldouts(HeldOut):
             solve = partial(np.linalg.solve, C)
         else:
             noise = np.count_nonzero(spectrum.noise)
-            spectrum = self.spectrum_without(items, given)
-            assert isinstance(spectrum, PrimalSpectrum)
+            others = self.spectrum_without(items, given)
+            assert isinstance(others, PrimalSpectrum)
+            P, shift = spectrum.moved_rows(items, others.V)
+            spectrum = others
             is_sharp = bool(spectrum.eigenvalues[noise:].min(initial=np.inf) + alpha >= least)
             root = np.sqrt(spectrum.eigenvalues + alpha)[:, None]
-            half, P = spectrum.moments / root, np.asarray(given.F[items] @ spectrum.V)
+            half = spectrum.moments / root
             solve = partial(np.multiply, 1.0 / root)
         F = solve(P.T).T
+        shift = None if shift is None else solve(shift[:, None])[:, 0]
         removal = given.removal
         if removal is not None:
-            removal = removal.within(items, lambda N: solve(_rotated(spectrum, N)), half)
-        return Features(F, removal), F @ half + self.offset_of(items), is_sharp
+            removal = removal.within(items, lambda N: solve(spectrum.V.T @ N), half)
+        matrix = Features(F, removal, shift)
+        own = np.arange(len(items))
+        return matrix, matrix.scores(own, own, half) + self.offset_of(items), is_sharp
 
     def _posterior_gram(
         self, given: Gram, items: np.ndarray, rows: np.ndarray, alpha: float
@@ -391,9 +398,3 @@ class QuadraticHoldouts(HeldOut):
         inner = (covariance[own] + covariance[own].T) / (2 * alpha)
         to_shift = None if given.shift is None else covariance[-1] / alpha
         return Gram(inner, to_shift), self.without(items, [alpha])[0]
-
-
-def _rotated(spectrum: Spectrum, normals: np.ndarray) -> np.ndarray:
-    rotated = spectrum.rotate(normals)
-    assert rotated is not None
-    return rotated

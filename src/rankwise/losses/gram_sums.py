@@ -1,9 +1,9 @@
 """FᵀLF and Fᵀb over blocks of rows, on all cores and in the memory of a few blocks.
 
-Queries that fit into a block are centred and scaled by `half_rows`, A = Rᵀ F, and add AᵀA. Longer
-queries are cut into pieces. With V and c of the query, v the weights of its items, and rows z that
-are shifted by a guess of their mean (L 1 = 0, so that a shift changes nothing, but a good one keeps
-the digits),
+Queries that fit into a block are centred and scaled by `half_rows`, A = Rᵀ F, and add AᵀA.
+Features that are far from zero are moved to the origin before. Longer queries are cut into pieces.
+With V and c of the query, v the weights of its items, and rows z that are shifted by a guess of
+their mean (L 1 = 0, so that a shift changes nothing, but a good one keeps the digits),
 
     FᵀLF = Σ_i c v_i (V − V_k(i)) z_i z_iᵀ  −  c t tᵀ  +  Σ_k c t_k t_kᵀ ,
 
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
-from rankwise.numerics.arrays import LazyRows
+from rankwise.numerics.arrays import LazyRows, origin_of
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.squares import add_squares
 from rankwise.numerics.threads import one_blas_thread, run
@@ -87,12 +87,13 @@ def gram_sums(
     cuts = np.linspace(0, len(blocks), parts + 1).astype(int)
     beta = target.beta
     b = target.b if any(block.is_piece for block in blocks) else None
+    origin = origin_of(F) if isinstance(F, np.ndarray) else None
     guesses = {
         block.first: _guess(F, operator.order[starts[block.first] : starts[block.first + 1]])
         for block in blocks
         if block.is_piece
     }
-    task = partial(_sum_blocks, F, operator, beta, b, guesses)
+    task = partial(_sum_blocks, F, origin, operator, beta, b, guesses)
     with one_blas_thread():
         sums = run([partial(task, blocks[low:high]) for low, high in pairwise(cuts)])
     G, moments = _joined(sums, operator.scale)
@@ -157,6 +158,7 @@ def _gather_strips(F: Any, items: np.ndarray, less: np.ndarray, out: np.ndarray)
 
 def _sum_blocks(
     F: np.ndarray | LazyRows,
+    origin: np.ndarray | None,
     operator: HalfRows,
     beta: np.ndarray,
     b: np.ndarray | None,
@@ -165,7 +167,7 @@ def _sum_blocks(
 ) -> Sums:
     n = F.shape[1]
     sums = Sums(np.zeros((n, n), order="F"), np.zeros((n, beta.shape[1])))
-    in_place = isinstance(F, np.ndarray) and F.flags.c_contiguous
+    in_place = isinstance(F, np.ndarray) and F.flags.c_contiguous and origin is None
     longest = max(block.stop - block.start for block in blocks)
     buffer = np.empty((longest, n)) if in_place else None
     for block in blocks:
@@ -179,7 +181,7 @@ def _sum_blocks(
             queries = Span(block.first, block.last, 0, n)
             half_rows(F, operator, queries, 0, block.start, A)  # type: ignore[arg-type]
         else:
-            A = _rows(F, items)
+            A = _rows(F, items, origin)
             queries = Span(0, block.last - block.first, 0, n)
             half_rows(A, _of_block(operator, block), queries, 0, -1, A)
         sums.moments += A.T @ beta[items]

@@ -11,7 +11,7 @@ from scipy.linalg import lapack
 from scipy.sparse.csgraph import connected_components
 
 from rankwise.losses.laplacian import Laplacian, Target
-from rankwise.numerics.arrays import LazyRows, Matrix
+from rankwise.numerics.arrays import LazyRows, Matrix, moved_to_origin
 from rankwise.supervision.queries import Queries
 
 
@@ -99,8 +99,7 @@ class GraphLaplacian(Laplacian):
     def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
         if isinstance(F, LazyRows):
             return F.finish(*self.gram(F.rows(np.arange(self.n_items)), target))
-        if not sparse.issparse(F):
-            F = _centred(F)
+        F = moved_to_origin(F)[0] if sparse.issparse(F) else _centred(F)
         G = F.T @ (self.L @ F)
         return np.asarray(G.todense() if sparse.issparse(G) else G), np.asarray(F.T @ target.b)
 

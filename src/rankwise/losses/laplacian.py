@@ -9,13 +9,14 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
 
 from rankwise.losses.gram_sums import gram_sums
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
-from rankwise.numerics.arrays import LazyRows, Matrix, dense
+from rankwise.numerics.arrays import LazyRows, Matrix, dense, moved_to_origin
 from rankwise.numerics.threads import over_ranges
 from rankwise.numerics.tiles import transpose_in_place
 from rankwise.supervision.queries import Queries
@@ -23,6 +24,9 @@ from rankwise.supervision.queries import Queries
 
 class Laplacian(ABC):
     """L = R Rᵀ over m items; R has one column for each of `rank` rows of the ridge problem."""
+
+    ignores_offsets: ClassVar[bool] = True
+    """Whether L 1 = 0, as pairs see differences only."""
 
     @property
     @abstractmethod
@@ -124,6 +128,8 @@ class Target:
 
 class PointLaplacian(RowLaplacian):
     """L = diag(v): no pairs at all, the pointwise squared loss; R = diag(√v)."""
+
+    ignores_offsets = False
 
     def __init__(self, weight: np.ndarray):
         self.weight = weight
@@ -322,11 +328,12 @@ class ScoreLaplacian(RowLaplacian):
     def gram(self, F: Matrix | LazyRows, target: Target) -> tuple[np.ndarray, np.ndarray]:
         """FᵀLF and Fᵀb in O(m n²) time and O(n²) extra memory; see rankwise.losses.gram_sums."""
         if not isinstance(F, LazyRows) and sparse.issparse(F):
+            F, _ = moved_to_origin(F)
             return self._sparse_gram(F), np.asarray(F.T @ target.b)
         return gram_sums(F, self.transposed, target)
 
     def _sparse_gram(self, F: Matrix) -> np.ndarray:
-        """The sparse rows are never centred: the means of queries and classes are corrections."""
+        """The sparse rows are not centred: the means of queries and classes are corrections."""
         class_sizes = np.diff(self.class_starts)
         classes = np.repeat(np.arange(len(class_sizes)), class_sizes)
         queries = np.repeat(np.arange(len(self.scale)), np.diff(self.query_starts))

@@ -31,7 +31,7 @@ class SpectralSolver(Solver):
         self.check(matrix, quadratic)
         self.spectrum: Spectrum
         if isinstance(matrix, Features):
-            self.spectrum = PrimalSpectrum(matrix.F, quadratic, offset, centre)
+            self.spectrum = PrimalSpectrum(matrix.F, quadratic, offset, centre, matrix.shift)
         else:
             assert isinstance(matrix, Gram)
             self.spectrum = DualSpectrum(matrix, quadratic, offset, centre)

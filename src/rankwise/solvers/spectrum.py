@@ -24,7 +24,7 @@ from functools import cached_property
 import numpy as np
 
 from rankwise.losses.quadratic_loss import Quadratic
-from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.arrays import Matrix, moved, origin_of
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.solvers.resolvent import Resolvent
 from rankwise.solvers.rounding_errors import EPS, is_noise, refuse_overflow
@@ -140,9 +140,11 @@ class PrimalSpectrum(Spectrum):
         quadratic: Quadratic,
         offset: np.ndarray | None = None,
         centre: np.ndarray | None = None,
+        shift: np.ndarray | None = None,
     ):
+        """`shift` is that of `Features`, whose F is given."""
         super().__init__(quadratic, offset, centre)
-        self.F = F
+        self.F, self._shift = F, shift
         with np.errstate(over="ignore", invalid="ignore"):
             G, moments = quadratic.laplacian.gram(F, quadratic.target)
             if offset is not None:
@@ -155,7 +157,7 @@ class PrimalSpectrum(Spectrum):
     def of_sums(cls, G: np.ndarray, moments: np.ndarray) -> PrimalSpectrum:
         """From G = FᵀLF and Fᵀb alone, O(n³). P, B and beta need `with_items`."""
         spectrum = cls.__new__(cls)
-        spectrum.offset = spectrum.centre = None
+        spectrum.offset = spectrum.centre = spectrum._shift = None
         spectrum._decompose(G, moments)
         return spectrum
 
@@ -165,7 +167,7 @@ class PrimalSpectrum(Spectrum):
         O(1); nothing is decomposed again.
         """
         spectrum = copy(self)
-        for name in ("P", "B", "beta"):
+        for name in ("P", "B", "beta", "moved_P", "_origin"):
             vars(spectrum).pop(name, None)
         spectrum.F, spectrum.quadratic = F, quadratic
         return spectrum
@@ -179,12 +181,35 @@ class PrimalSpectrum(Spectrum):
         self.gram = (G, moments)
 
     @cached_property
+    def _origin(self) -> np.ndarray | None:
+        """(n,) where the rows of F are moved to, so that their differences keep their digits."""
+        return origin_of(self.F) if self.quadratic.laplacian.ignores_offsets else None
+
+    def moved_rows(
+        self, rows: Rows, V: np.ndarray | None = None
+    ) -> tuple[np.ndarray, np.ndarray | None]:
+        """Rows of P = F V less a row (r,) that all of them share, and that row; None if it is 0.
+
+        V may be that of another spectrum of the same features.
+        """
+        V, F, shift = self.V if V is None else V, self.F[rows], self._shift
+        if self._origin is not None:
+            F = moved(F, self._origin)
+            shift = self._origin if shift is None else shift + self._origin
+        return np.asarray(F @ V), None if shift is None else shift @ V
+
+    @cached_property
+    def moved_P(self) -> tuple[np.ndarray, np.ndarray | None]:
+        return self.moved_rows(slice(None))
+
+    @cached_property
     def P(self) -> np.ndarray:
-        return np.asarray(self.F @ self.V)
+        P, shift = self.moved_P
+        return P if shift is None else P + shift
 
     @cached_property
     def B(self) -> np.ndarray:
-        B = self.quadratic.laplacian.factor_t(self.P)
+        B = self.quadratic.laplacian.factor_t(self.moved_P[0])
         B[:, self.noise] = 0.0
         return B
 

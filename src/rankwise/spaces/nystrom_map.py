@@ -108,7 +108,9 @@ class NystromMap:
                 scaled, lower=1, tol=ROUNDING * max(len(K_RR), 64)
             )
             order, rank = by_row[pivots - 1], int(rank)
-            inverse = lapack.dtrtri(factor[:rank, :rank], lower=1)[0]
+            inverse = factor[:rank, :rank]
+            if rank:  # LAPACK complains on the terminal about an empty matrix
+                inverse = lapack.dtrtri(inverse, lower=1)[0]
         self.basis_features = np.zeros((len(K_RR), rank))
         self.basis_features[order] = np.tril(factor[:, :rank])[:, ::-1]
         self.basis_to_features = np.zeros((len(K_RR), rank))

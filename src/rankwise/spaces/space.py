@@ -18,7 +18,7 @@ from typing import ClassVar
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from rankwise.numerics.arrays import Matrix, dense
+from rankwise.numerics.arrays import Matrix, moved_to_origin
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.tiles import TILE, inner_products, permute_rows
 from rankwise.spaces.basis_removal import BasisRemoval
@@ -70,14 +70,21 @@ class ItemMatrix(ABC):
 
 
 class Features(ItemMatrix):
-    """Items as rows of F; the coefficients of a model are a weight vector w."""
+    """Items as rows of F; the coefficients of a model are a weight vector w.
+
+    If F belongs to items that were moved by −c, `shift` (n,) is c. A loss over pairs does not see
+    it. Scores are (F + 1 shiftᵀ) w.
+    """
 
     name = "a feature matrix"
     offers = frozenset({"features"})
 
-    def __init__(self, F: Matrix, removal: BasisRemoval | None = None):
+    def __init__(
+        self, F: Matrix, removal: BasisRemoval | None = None, shift: np.ndarray | None = None
+    ):
         self.F = F
         self.removal = removal
+        self.shift = shift
 
     @property
     def n_items(self) -> int:
@@ -85,13 +92,17 @@ class Features(ItemMatrix):
 
     def gram(self) -> Gram:
         refuse_too_large(self.n_items, self.n_items, "the matrix F Fᵀ", "hold out fewer items")
-        return gram_near_origin(*moved_to_origin(self.F))
+        F, c = moved_to_origin(self.F)
+        if self.shift is not None:
+            c = self.shift if c is None else c + self.shift
+        return gram_near_origin(F, c)
 
     def take(self, items: np.ndarray) -> Features:
-        return Features(self.F[items])
+        return Features(self.F[items], shift=self.shift)
 
     def scores(self, items: np.ndarray, trained: np.ndarray, model: np.ndarray) -> np.ndarray:
-        return np.asarray(self.F[items] @ model)
+        scores = np.asarray(self.F[items] @ model)
+        return scores if self.shift is None else scores + self.shift @ model
 
 
 class Gram(ItemMatrix):
@@ -173,32 +184,6 @@ def is_far(X: Matrix) -> bool:
     return isinstance(X, np.ndarray) and bool(
         np.abs(X[0]).max(initial=0.0) > FAR * np.ptp(X, axis=0).max(initial=0.0)
     )
-
-
-def moved_to_origin(X: Matrix) -> tuple[Matrix, np.ndarray | None]:
-    """(X − c, c), c being the first item in columns that are farther from 0 than their range.
-
-    The differences are exact there, and other columns have c = 0, so that sparse items stay sparse:
-    a column with a zero is not far. (X, None) if no column is. O(m n).
-    """
-    m, n = X.shape
-    if isinstance(X, np.ndarray):
-        low, high = X.min(axis=0, initial=np.inf), X.max(axis=0, initial=-np.inf)
-    else:
-        full = np.flatnonzero(np.bincount(X.indices, minlength=n) == m)
-        columns = dense(X[:, full])
-        low, high = np.zeros(n), np.zeros(n)
-        low[full], high[full] = columns.min(axis=0), columns.max(axis=0)
-    with np.errstate(over="ignore", invalid="ignore"):
-        far = np.maximum(low, -high) > high - low
-    if not far.any():
-        return X, None
-    c = np.where(far, dense(X[:1])[0], 0.0)
-    if isinstance(X, np.ndarray):
-        return X - c, c
-    moved = X.copy()
-    moved.data -= c[moved.indices]
-    return moved, c
 
 
 def gram_near_origin(X: Matrix, c: np.ndarray | None) -> Gram:

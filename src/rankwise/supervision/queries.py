@@ -14,8 +14,6 @@ from numpy.typing import ArrayLike
 
 from rankwise.validation import refuse_masked
 
-WHOLE = 2.0**53
-"""Whole numbers below this are exact as floats."""
 Labels = ArrayLike | None
 """One label per item, of any type; None for a single query."""
 
@@ -126,15 +124,17 @@ def _labels(qid: Labels, name: str, each: str) -> np.ndarray:
 
 
 def _refuse_merged(array: np.ndarray, name: str, each: str) -> None:
-    """Refuse floats from 2**53 on, where different whole numbers are the same float."""
+    """Refuse floats that are so large that different whole numbers are the same float: from 2**53
+    on in double precision, from 2**24 on in single precision."""
     if array.dtype.kind != "f":
         return
-    large = ~(np.abs(array) < WHOLE)
+    bits = int(np.finfo(array.dtype).nmant) + 1
+    large = ~(np.abs(array) < 2.0**bits)
     if large.any():
         row = int(np.argmax(large))
         raise ValueError(
-            f"{name} of {each} {row} is the float {array[row]!r}: from 2**53 on, different whole "
-            "numbers are the same float. Give the labels as integers or text."
+            f"{name} of {each} {row} is the float {array[row]!r}: from 2**{bits} on, different "
+            f"whole numbers are the same {array.dtype.name}. Give the labels as integers or text."
         )
 
 
