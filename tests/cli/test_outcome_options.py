@@ -95,6 +95,8 @@ def test_predict_explain_and_report(folder, tmp_path):
         (("--time", "days", "--event", "died", "--target", "b"), "not both"),
         ((*OUTCOME, "--learner", "mprank"), "rank-rls and rank-svm take --time and --event"),
         ((*OUTCOME, "--scoring", "ndcg"), "censored outcomes are judged by concordance"),
+        ((*OUTCOME, "--baseline", "days"), "--baseline 'days' is the time"),
+        ((*OUTCOME, "--baseline", "died"), "--baseline 'died' is the event"),
     ],
 )
 def test_mistakes_are_named(folder, words, said, tmp_path):
@@ -120,3 +122,47 @@ def test_report_draws_the_learning_curve(folder, tmp_path):
     for model in ("given.rw", "model.rw"):  # without and with strata
         run("report", folder / model, folder / "test.csv", "--learning-curve", "-o", page)
         assert "Learning curve" in page.read_text(encoding="utf-8")
+
+
+def test_baseline_is_an_existing_risk_index(folder, tmp_path):
+    data = {name: pd.read_csv(folder / f"{name}.csv") for name in ("train", "test")}
+    for name, table in data.items():
+        table["index"] = table["score"] + np.random.default_rng(0).normal(size=90)
+        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    model, page = tmp_path / "model.rw", tmp_path / "page.html"
+    for strata in (("--query", "centre"), ("--ignore", "centre")):
+        words = (tmp_path / "train.csv", *OUTCOME, *strata, "--baseline", "index", "--alpha", "2")
+        said = run("train", *words, "-o", model).stderr
+        assert "all choices again in 5 outer folds" in said and "Nested, 5 outer folds" in said
+        trained = load(model).record
+        assert trained["features"] == ["score", "b", "c"]
+        assert trained["baseline"]["baseline"] == "index" and "index: share of pairs" in said
+        found = json.loads(run("evaluate", model, tmp_path / "test.csv", "--json").stdout)
+        test, centre = data["test"], data["test"].centre if "--query" in strata else None
+        y = Censored(test.died, test.days)
+        s = load(model).predict(test[["score", "b", "c"]].to_numpy())
+        for kind, scores in (("model", s), ("baseline", test["index"])):
+            expected = metrics.concordance(y, scores, centre)
+            assert found["baseline"][f"{kind}_score"] == pytest.approx(expected)
+        assert found["baseline"]["sentence"] in run("evaluate", model, tmp_path / "test.csv").stdout
+        run("report", model, tmp_path / "test.csv", "-o", page)
+        assert found["baseline"]["sentence"].split(":")[0] in page.read_text(encoding="utf-8")
+        on_training = run("evaluate", model, tmp_path / "train.csv").stdout
+        assert str(trained["baseline"]["sentence"]) in on_training
+        (one,) = json.loads(run("crossval", *words, "--learner", "rank-rls", "--json").stdout)[
+            "learners"
+        ]
+        outer = {key: one["baseline"][key] for key in ("model_score", "difference", "p_value")}
+        assert outer == pytest.approx({key: trained["baseline"][key] for key in outer})
+
+
+def test_strata_are_listed(folder):
+    words = ("evaluate", folder / "model.rw", folder / "test.csv", "--per-query")
+    record = json.loads(run(*words, "--json").stdout)
+    values = [one["concordance"] for one in record["per_query"]]
+    assert len(values) == 6
+    assert np.mean(values) == pytest.approx(record["measures"]["concordance"]["value"])
+    assert run(*words).stdout.count("\n") > 8
+    for option in ("--relevant", "--scoring"):
+        said = run(*words, option, "3", code=2).stderr
+        assert f"{option} is for scores" in said

@@ -73,10 +73,9 @@ def test_lists_of_partitions():
 def test_splits_are_refused_where_they_would_lose_pairs():
     X, y, qid, _ = outcomes()
     lazy = da.from_array(X, chunks=(40, -1))
-    with pytest.raises(ValueError, match="spans 4 partitions"):
-        distributed_rankers.RankSVM().fit(lazy, y)
-    with pytest.raises(distributed_rankers.SplitQuery):
-        distributed_rankers.RankRLS().fit(lazy, y, qid=qid)
+    for learner in (distributed_rankers.RankRLS(), distributed_rankers.RankSVM()):
+        with pytest.raises(distributed_rankers.SplitQuery):
+            learner.fit(lazy, y, qid=qid)
     with pytest.raises(ValueError, match="needs all pairs of a query in one partition"):
         distributed_rankers.RankRLS(loss="relative").fit(lazy, y)
     nothing = Censored(np.zeros(160, dtype=bool), y.time)

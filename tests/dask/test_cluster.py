@@ -117,11 +117,14 @@ def test_two_runs_agree_to_the_last_bit(client):
     assert np.array_equal(first, second)
 
 
-def test_a_killed_worker_costs_time_not_the_answer(client, monkeypatch):
+@pytest.mark.parametrize("spread", [False, True])
+def test_a_killed_worker_costs_time_not_the_answer(client, monkeypatch, spread):
+    """Also if the client counts the pairs of one query over all partitions."""
     X, y, qid, _ = ranking_data()
-    undisturbed = RankSVM(0.01).fit(as_dask(X, qid), y, qid=qid)
+    told = {} if spread else {"qid": qid}
+    undisturbed = RankSVM(0.01).fit(as_dask(X, qid), y, **told)
     calls = kill_a_worker_at(3, client, monkeypatch)
-    disturbed = RankSVM(0.01).fit(as_dask(X, qid), y, qid=qid)
+    disturbed = RankSVM(0.01).fit(as_dask(X, qid), y, **told)
     assert len(calls) > 3
     assert np.array_equal(disturbed.coef_, undisturbed.coef_)
 

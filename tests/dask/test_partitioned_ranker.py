@@ -2,12 +2,15 @@
 
 import pickle
 
+import dask.array as da
+import numpy as np
 import pytest
 from numpy.testing import assert_allclose
 from sklearn.base import clone
 
 import rankwise
 import rankwise.dask as distributed_rankers
+from rankwise import Censored, UndefinedMetric
 from tests.dask_cases import as_dask, ranking_data
 
 
@@ -31,6 +34,23 @@ def test_scores_and_a_way_back():
     whole = distributed_rankers.RankRLS().fit(lazy, Y)
     assert_allclose(whole.score(lazy, Y), rankwise.RankRLS().fit(X, Y).score(X, Y))
     assert clone(model).get_params() == rankwise.RankRLS().get_params()
+
+
+@pytest.mark.parametrize("told", ["scores", "outputs", "outcomes"])
+def test_scores_of_queries_in_several_partitions(told):
+    X, y, qid, _ = ranking_data(m=120, n_queries=9, outputs=2 if told == "outputs" else None)
+    y = Censored(np.arange(120) % 3 > 0, np.round(np.exp(y))) if told == "outcomes" else y
+    names = np.array([f"q{label}" for label in qid])
+    lazy = da.from_array(X, chunks=((0, 50, 7, 63), -1))
+    model = distributed_rankers.RankRLS().fit(lazy, y, qid=names, spread=np.unique(names))
+    local = rankwise.RankRLS().fit(X, y, qid=names)
+    assert_allclose(model.score(lazy, y, qid=names), local.score(X, y, qid=names), rtol=1e-9)
+    whole = distributed_rankers.RankRLS().fit(lazy, y)
+    assert_allclose(whole.score(lazy, y), whole.to_local().score(X, y), rtol=1e-9)
+    with pytest.raises(UndefinedMetric, match="no query holds two values"):
+        model.score(
+            lazy, y[:1].repeat(120, axis=0) if told == "outputs" else np.ones(120), qid=names
+        )
 
 
 @pytest.mark.parametrize("name", ["RankRLS", "RankSVM"])

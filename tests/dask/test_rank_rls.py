@@ -9,7 +9,6 @@ from scipy import sparse
 
 import rankwise
 import rankwise.dask as distributed_rankers
-from rankwise.dask import SplitQuery
 from tests.dask_cases import COSTS, REDUCED, as_dask, as_delayed, ranking_data, whole_query_chunks
 
 
@@ -96,9 +95,5 @@ def test_what_is_not_offered_says_so():
     for learner in (distributed_rankers.RankRLS, distributed_rankers.RankSVM):
         with pytest.raises(ValueError, match="basis"):
             learner(kernel="rbf").fit(lazy, y, qid=qid)
-    with pytest.raises(ValueError, match=r"one query, which spans 6 partitions.*RankRLS"):
-        distributed_rankers.RankSVM().fit(lazy, y)
-    with pytest.raises(SplitQuery, match=r"query 'x' is split.*RankRLS"):
-        distributed_rankers.RankSVM().fit(lazy, y, qid=np.full(len(X), "x"))
     with pytest.raises(ValueError, match="relative"):
         distributed_rankers.RankRLS(loss="relative").fit(lazy, y)

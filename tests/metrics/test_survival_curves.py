@@ -37,7 +37,7 @@ def test_a_curve_tells_its_errors_and_its_median():
     assert curve.median() == 4 and curve.last == 5
     assert metrics.survival_curve(Censored([0, 1, 0], [1, 1, 2])).median() is None
     assert metrics.survival_curve(Censored([1, 1], [1, 1])).error.tolist() == [0.0]
-    with pytest.raises(UndefinedMetric, match="no outcome"):
+    with pytest.raises(UndefinedMetric, match="outcome is empty"):
         metrics.survival_curve(Censored([], []))
 
 
@@ -84,3 +84,18 @@ def test_groups_that_cannot_be_compared():
     alone = Censored([1, 1, 0], [1, 2, 3])
     with_absent = metrics.log_rank_test([alone, Censored([0], [0]), alone])
     assert with_absent[1] == pytest.approx(metrics.log_rank_test([alone, alone])[1])
+    with pytest.raises(UndefinedMetric, match="two groups or more"):
+        metrics.log_rank_test([alone])
+    with pytest.raises(UndefinedMetric, match="group 1 is empty"):
+        metrics.log_rank_test([alone, alone[:0]])
+
+
+def test_structured_arrays_are_outcomes():
+    y = Censored([1, 1, 0, 1, 0], [1, 2, 2, 4, 5])
+    array = np.asarray(y)
+    for curve in (metrics.survival_curve, metrics.censoring_curve):
+        assert_allclose(curve(array).survival, curve(y).survival)
+        with pytest.raises(ValueError, match="outcome must hold censored outcomes"):
+            curve([1.0, 2.0])
+    expected = metrics.log_rank_test([y[:2], y[2:]])
+    assert metrics.log_rank_test([array[:2], array[2:]]) == expected

@@ -3,6 +3,7 @@
 import pickle
 
 import numpy as np
+import pandas as pd
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -86,6 +87,14 @@ def test_what_is_no_outcome_is_refused(event, time, words):
 def test_other_structured_arrays_are_refused_by_kind(kinds):
     with pytest.raises(ValueError, match="interval-censored and left-censored outcomes are not"):
         RankRLS().fit(np.eye(3), np.zeros(3, dtype=kinds))
+
+
+def test_a_frame_of_events_and_times_is_not_taken_for_two_outputs():
+    frame = pd.DataFrame({"died": [True, True, False], "days": [1.0, 2.0, 3.0]})
+    for columns in (["died", "days"], ["days", "died"]):
+        with pytest.raises(ValueError, match=r"give Censored\(y\['died'\], y\['days'\]\)"):
+            RankRLS().fit(np.eye(3), frame[columns])
+    assert RankRLS().fit(np.eye(3), frame.astype(float)).coef_.shape == (2, 3)
 
 
 @pytest.mark.parametrize("make", [RLS, MPRank, SVRank, RankBoost])

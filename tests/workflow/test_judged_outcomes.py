@@ -55,11 +55,11 @@ def test_nothing_to_judge():
 def test_nested_folds_judge_what_they_did_not_see(strata):
     items = patients()
     items.qid = None if strata is None else np.arange(120) % strata
-    found = judge_recipes_on_outcomes([Recipe(alpha=1.0)], items, 4).measures[0]
+    found = judge_recipes_on_outcomes([Recipe(alpha=1.0)], items, 4).judgement.measures[0]
     assert 0.6 < found.value < 0.85 and found.low < found.value < found.high
     noise = patients(seed=1)
     noise.X = np.random.default_rng(5).normal(size=(120, 3))
-    found = judge_recipes_on_outcomes([Recipe(alpha=1.0)], noise, 4).measures[0]
+    found = judge_recipes_on_outcomes([Recipe(alpha=1.0)], noise, 4).judgement.measures[0]
     assert found.low < 0.5 < found.high
 
 

@@ -34,9 +34,9 @@ def training_data(
 ) -> tuple[Items | Relation, DataOptions | None]:
     """The data that the recipe learns from, and the options that were found if DATA holds items."""
     other = recipe.method.learns_relations or files.items or files.preferences
-    if files.columns.get("baseline") and (other or files.columns.get("time")):
+    if files.columns.get("baseline") and other:
         raise Mistake(
-            "--baseline is for items with scores, not for statements, ratings, edges or outcomes."
+            "--baseline is for items with scores or outcomes, not for statements, ratings or edges."
         )
     if recipe.method.learns_relations:
         return training_relation(path, recipe, files)
@@ -192,8 +192,9 @@ def _table(
         if (name := files.columns[role]) is not None
     }
     if (baseline := files.columns["baseline"]) is not None:
-        if baseline == files.columns["target"]:
-            raise Mistake(f"--baseline {baseline!r} is the target: name an existing ranking.")
+        for role in ("target", *OUTCOME):
+            if baseline == files.columns[role]:
+                raise Mistake(f"--baseline {baseline!r} is the {role}: name an existing ranking.")
         known["baseline_name"] = baseline
         if is_new:
             columns.without_missing(baseline)

@@ -18,6 +18,7 @@ from rankwise.io.plain_text import plain
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from rankwise.evaluation.baseline_verdict import BaselineVerdict
     from rankwise.workflow.judging import Judgement, Measure
     from rankwise.workflow.ranking_data import Items
 
@@ -94,16 +95,14 @@ def evaluate(
 
 
 def _judge_by_scores(task: ModelAndData, wanted: Wanted) -> None:
-    from rankwise.evaluation import BaselineVerdict
     from rankwise.supervision.censored import Censored
     from rankwise.workflow.judging import MEASURED, judge
-    from rankwise.workflow.verdict import against_baseline
 
     scoring, relevant, per_query, as_json = wanted
     with working("evaluating"):
         items, scores = task.scored()
     if isinstance(items.y, Censored):
-        _judge_by_outcomes(task, items, scores, as_json, {"--scoring": scoring})
+        _judge_by_outcomes(task, items, scores, wanted)
         return
     with working("evaluating"):
         if items.y is None:
@@ -112,27 +111,15 @@ def _judge_by_scores(task: ModelAndData, wanted: Wanted) -> None:
             raise Mistake("the model has several outputs, but evaluate judges only one.")
         names = MEASURED if scoring is None else tuple(dict.fromkeys(scoring.split(",")))
         judgement = judge(items.y, scores, items.qid, relevant=relevant, scoring=names)
-        model = task.model.training["recipe"]["learner"]
-        flattered = task.model.was_trained_on(items)
-        if flattered:
-            found = BaselineVerdict.from_record(task.model.training.get("baseline"))
-        else:
-            found = against_baseline(model, scores, items, scoring and names[0], relevant)
+        asked = None if scoring is None else names[0]
+        flattered, found = _beside_baseline(task, items, scores, asked, relevant)
     if flattered:
         say(f"Note: {FLATTERED}")
     if as_json:
         record = {**judgement.record(), "on_training_data": flattered}
-        if found is not None:
-            record["baseline"] = found.record()
-        if per_query:
-            record["per_query"] = judgement.query_records()
-        say_json(record)
+        say_json(record | _further(judgement, found, per_query))
         return
-    console = _print_measures(judgement.measures)
-    for line in verdict_lines(found):
-        console.print(plain(line), soft_wrap=True)
-    if per_query:
-        print_queries(judgement)
+    _print_further(_print_measures(judgement.measures), judgement, found, per_query)
 
 
 def _print_measures(measures: Iterable[Measure]) -> Console:
@@ -162,26 +149,64 @@ def print_queries(judgement: Judgement) -> None:
 
 
 def _judge_by_outcomes(
-    task: ModelAndData, items: Items, scores: np.ndarray, as_json: bool, unused: dict[str, Any]
+    task: ModelAndData, items: Items, scores: np.ndarray, wanted: Wanted
 ) -> None:
     from rankwise.workflow.judged_outcomes import judge_outcomes, terciles
 
-    for option, value in unused.items():
-        if value:
+    scoring, relevant, per_query, as_json = wanted
+    for option, value in {"--scoring": scoring, "--relevant": relevant}.items():
+        if value is not None:
             raise Mistake(f"{option} is for scores: censored outcomes are judged by concordance.")
     with working("evaluating"):
         judgement = judge_outcomes(items.y, scores, items.qid)
         p_value = terciles(items.y, scores).p_value
-        flattered = task.model.was_trained_on(items)
+        flattered, found = _beside_baseline(task, items, scores)
     if flattered:
         say(f"Note: {FLATTERED}")
     if as_json:
         record = {**judgement.record(), "log_rank_p": p_value, "on_training_data": flattered}
-        say_json(record)
+        say_json(record | _further(judgement, found, per_query))
         return
     console = _print_measures(judgement.measures)
     if p_value is not None:
         console.print(f"Log-rank test between thirds of the predicted scores: p = {p_value:.3g}.")
+    _print_further(console, judgement, found, per_query)
+
+
+def _beside_baseline(
+    task: ModelAndData,
+    items: Items,
+    scores: np.ndarray,
+    scoring: str | None = None,
+    relevant: float | None = None,
+) -> tuple[bool, BaselineVerdict | None]:
+    """Whether the model was trained on the items, and the verdict about a baseline: on training
+    data that of the outer folds."""
+    from rankwise.evaluation import BaselineVerdict
+    from rankwise.workflow.verdict import against_baseline
+
+    training = task.model.training
+    if task.model.was_trained_on(items):
+        return True, BaselineVerdict.from_record(training.get("baseline"))
+    learner = training["recipe"]["learner"]
+    return False, against_baseline(learner, scores, items, scoring, relevant)
+
+
+def _further(
+    judgement: Judgement, found: BaselineVerdict | None, per_query: bool
+) -> dict[str, Any]:
+    """What JSON says about the baseline and about each query."""
+    record: dict[str, Any] = {} if found is None else {"baseline": found.record()}
+    return record | ({"per_query": judgement.query_records()} if per_query else {})
+
+
+def _print_further(
+    console: Console, judgement: Judgement, found: BaselineVerdict | None, per_query: bool
+) -> None:
+    for line in verdict_lines(found):
+        console.print(plain(line), soft_wrap=True)
+    if per_query:
+        print_queries(judgement)
 
 
 def _judge_by_statements(task: ModelAndData, as_json: bool, unused: dict[str, Any]) -> None:

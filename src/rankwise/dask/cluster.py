@@ -88,18 +88,21 @@ class Cluster:
         merge: Merge | tuple[Merge, ...],
         *shared,
         only: Sequence[int] | None = None,
+        own: Sequence[Any] | None = None,
     ) -> Any:
         """The results of task(block, number, *shared) over all blocks, merged.
 
         merge : takes the list of the results of neighbouring blocks. If the task returns a tuple,
             a tuple of functions, one for each of its parts
         only : the numbers of the blocks to visit; by default all of them
+        own : a value for each of these blocks, which goes to its worker alone; the task is then
+            task(block, number, value, *shared)
 
         The tree of merges depends only on the number of blocks. The rounding of sums therefore
         does not depend on which worker was faster.
         """
         name, layer, level = _layer(
-            blocks, range(len(blocks)) if only is None else only, task, shared
+            blocks, range(len(blocks)) if only is None else only, task, shared, own
         )
         merge_neighbours = partial(_merged, merge)  # Dask would run a bare tuple of functions
         depth = 0
@@ -177,14 +180,19 @@ def _lost(reason: object) -> ClusterLost:
 
 
 def _layer(
-    blocks: list[Delayed], numbers: Sequence[int], task: Callable, shared: tuple
+    blocks: list[Delayed],
+    numbers: Sequence[int],
+    task: Callable,
+    shared: tuple,
+    own: Sequence[Any] | None = None,
 ) -> tuple[str, dict, list[str]]:
     name = f"rankwise-{task.__qualname__}-{uuid.uuid4().hex}"
     layer: dict = {f"{name}-shared-{i}": (_Shared(value),) for i, value in enumerate(shared)}
     shared_keys = list(layer)
     results = [f"{name}-{number}" for number in numbers]
-    for key, number in zip(results, numbers):
-        layer[key] = (_on_one_thread, task, blocks[number].key, number, *shared_keys)
+    for i, (key, number) in enumerate(zip(results, numbers)):
+        given = shared_keys if own is None else [own[i], *shared_keys]
+        layer[key] = (_on_one_thread, task, blocks[number].key, number, *given)
     return name, layer, results
 
 

@@ -15,6 +15,12 @@ from rankwise.dask.partitions import Block, Items, check_block
 from rankwise.exceptions import SplitQuery
 from rankwise.supervision.queries import Queries
 
+SPREAD = (
+    "; a query that is too large for any partition may stay spread if fit(..., spread=[label]) "
+    "names it"
+)
+"""What to do with a query that is split, beside bringing it into one partition."""
+
 
 @dataclass
 class Facts:

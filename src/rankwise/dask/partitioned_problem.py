@@ -21,7 +21,7 @@ from rankwise.dask.normal_equations import (
     product,
     tally,
 )
-from rankwise.dask.partition_layout import Layout, refuse_split, split_queries
+from rankwise.dask.partition_layout import SPREAD, Layout, refuse_split, split_queries
 from rankwise.dask.partitioned_ranker import gather_reduced_space
 from rankwise.dask.spread_queries import SpreadQuery, added_by_query, tallied
 from rankwise.dask.spread_strata import StratumTally, stratum_sums
@@ -37,11 +37,6 @@ from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.representation import Representation
 from rankwise.spaces.space import Features, ReducedSpace
 from rankwise.supervision.supervision import refuse_no_preference
-
-SPREAD = (
-    "; a query that is too large for any partition may stay spread if fit(..., spread=[label]) "
-    "names it"
-)
 
 
 class SpreadPass(NamedTuple):
@@ -81,8 +76,6 @@ class PartitionedProblem:
 
         With `compared`, the blocks hold the rows, and its statements take the place of scores.
         """
-        if spread and not has_queries:
-            raise ValueError("spread names queries: give qid.")
         self.cluster, self.blocks, self.has_queries = Cluster(), blocks, has_queries
         self.compared = compared
         self.kernel = Kernel.of(model)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from copy import deepcopy
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -13,7 +14,7 @@ from dask.delayed import Delayed, delayed
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.dask.cluster import Cluster, added, joined
-from rankwise.dask.partition_layout import Facts, Layout, refuse_split, split_queries
+from rankwise.dask.partition_layout import Facts, Layout, split_queries
 from rankwise.dask.partitions import (
     Block,
     Items,
@@ -24,15 +25,16 @@ from rankwise.dask.partitions import (
     stacked,
     with_whole_rows,
 )
-from rankwise.exceptions import UndefinedMetric
+from rankwise.dask.spread_scores import SpreadItems, Told, spread_codes
 from rankwise.learners.ranker import Ranker
-from rankwise.metrics import concordance
+from rankwise.metrics.score_vectors import no_pair_to_order
 from rankwise.model_selection.scoring import unit_values
 from rankwise.numerics.threads import single_thread
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.nystrom_map import NystromMap, choose_basis
 from rankwise.spaces.space import ReducedSpace
 from rankwise.supervision.queries import check_scored_queries
+from rankwise.supervision.supervision import Supervision
 
 
 class PartitionedRanker(Ranker):
@@ -105,8 +107,8 @@ class PartitionedRanker(Ranker):
     def score(self, X, y, qid=None, sample_weight=None) -> float:
         """1 − ranking error, averaged over queries (and over outputs), from sums over partitions.
 
-        Queries must be whole within partitions. Without qid the scores and predictions, 16 bytes
-        per item and output, come to the client.
+        For the queries that lie in several partitions, and for all items without qid, y and
+        predictions, 16 bytes per item and output, come to the client.
         """
         if not is_lazy(X):
             return super().score(X, y, qid=qid, sample_weight=sample_weight)
@@ -115,16 +117,21 @@ class PartitionedRanker(Ranker):
             raise ValueError("score takes no sample_weight: the measure counts pairs equally.")
         check_scored_queries(self.fitted_with_queries, None if qid is None else [], 0)
         blocks, cluster = as_blocks(X, y, qid), Cluster()
-        if qid is None:
-            facts, parts = cluster.reduce(blocks, _scored, (joined, joined), self.to_local())
-            Layout(facts)
-            Y, S = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-            return float(np.mean([concordance(y, s) for y, s in zip(Y.T, S.T)]))
-        facts, sums = cluster.reduce(blocks, _judged, (joined, added), self.to_local())
-        refuse_split(split_queries(Layout(facts), blocks, cluster), "")
-        total, count = sums
+        judge = partial(cluster.reduce, blocks, _judged, (joined, added, joined), self.to_local())
+        apart: list = [None] if qid is None else []
+        facts, sums, parts = judge(apart)
+        layout = Layout(facts)
+        if split := split_queries(layout, blocks, cluster):
+            apart = list(split)
+            _, sums, parts = judge(apart)
+        total, count = np.zeros((2, layout.n_outputs)) if sums is None else sums
+        if parts:
+            items = SpreadItems([told for told, _ in parts], len(apart)).supervision
+            S = np.concatenate([scores for _, scores in parts])
+            own_total, own_count = _sums_over_queries(items, S)
+            total, count = total + own_total, count + own_count
         if not count.all():
-            raise UndefinedMetric("no query holds two values of y, so there is no pair to order.")
+            raise no_pair_to_order(qid is not None)
         return float(np.mean(total / count))
 
 
@@ -148,28 +155,28 @@ def _predict_frame(X: pd.DataFrame, model: Ranker) -> pd.Series | pd.DataFrame:
     return (pd.Series if S.ndim == 1 else pd.DataFrame)(S, index=X.index)
 
 
-def _judged(
-    block: Block, number: int, model: Ranker
-) -> tuple[list[Facts], list[np.ndarray] | None]:
+def _judged(block: Block, number: int, model: Ranker, apart: list) -> tuple:
+    """The facts of a partition; for each output the sum of the concordances of its queries, and how
+    many have one; and y and predictions of its items of the queries `apart`."""
+    items = check_block(block, number)
+    facts = [Facts.of(block, items, number)]
+    if items is None:
+        return facts, None, []
+    S, supervision, parts = _outputs_of(model, block, items), items.supervision, []
+    codes = spread_codes(supervision.queries, block.qid is not None, apart)
+    rows = np.flatnonzero(codes >= 0)
+    if len(rows):
+        parts = [(Told.of(number, codes[rows], supervision.take(rows)), S[rows])]
+        rows = np.flatnonzero(codes < 0)
+        S, supervision = S[rows], supervision.take(rows)
+    sums = _sums_over_queries(supervision, S) if len(S) else None
+    return facts, sums, parts
+
+
+def _sums_over_queries(supervision: Supervision, S: np.ndarray) -> list[np.ndarray]:
     """For each output, the sum of the concordances of the queries, and how many have one."""
-    items = check_block(block, number)
-    facts = [Facts.of(block, items, number)]
-    if items is None:
-        return facts, None
-    S, supervision = _outputs_of(model, block, items), items.supervision
     values = unit_values(supervision.truths(), S[None], supervision.queries, None)[0]
-    return facts, [np.nansum(values, axis=0), np.count_nonzero(~np.isnan(values), axis=0)]
-
-
-def _scored(
-    block: Block, number: int, model: Ranker
-) -> tuple[list[Facts], list[tuple[np.ndarray, np.ndarray]]]:
-    items = check_block(block, number)
-    facts = [Facts.of(block, items, number)]
-    if items is None:
-        return facts, []
-    truth = np.column_stack([np.asarray(y) for y in items.supervision.truths()])
-    return facts, [(truth, _outputs_of(model, block, items))]
+    return [np.nansum(values, axis=0), np.count_nonzero(~np.isnan(values), axis=0)]
 
 
 def _outputs_of(model: Ranker, block: Block, items: Items) -> np.ndarray:

@@ -13,6 +13,7 @@ from rankwise.dask.leave_query_out import LeaveQueryOut
 from rankwise.dask.partitioned_problem import PartitionedProblem
 from rankwise.dask.partitioned_ranker import PartitionedRanker
 from rankwise.dask.partitions import as_blocks, is_lazy
+from rankwise.dask.spread_scores import spread_labels
 from rankwise.learners.rank_rls import RankRLS as LocalRankRLS
 from rankwise.validation import check_alphas, check_positive
 
@@ -68,14 +69,12 @@ class RankRLS(PartitionedRanker, LocalRankRLS):
         """
         self._checked_pieces()
         self._refuse_on_partitions()
-        spread = list(spread or [])
+        labels = spread_labels(spread, qid is not None, preferences is not None)
         if preferences is None:
             problem = PartitionedProblem(
-                self, as_blocks(X, y, qid, sample_weight), qid is not None, spread
+                self, as_blocks(X, y, qid, sample_weight), qid is not None, labels
             )
         else:
-            if spread:
-                raise ValueError("spread is for scores: preferences need no whole query.")
             blocks = as_blocks(X, None, qid, sample_weight)
             compared = ComparedPartitions(blocks, qid is not None, preferences, y)
             problem = PartitionedProblem.of_statements(self, compared)

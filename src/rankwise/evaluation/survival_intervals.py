@@ -11,10 +11,10 @@ from rankwise.evaluation.intervals import check_level, jackknife_of_shares, scor
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.survival_measures import (
     censoring_weights,
-    checked_outcome,
     cumulative_dynamic_auc,
     weighted_pairs,
 )
+from rankwise.supervision.censored import checked_outcome
 
 
 def uno_interval(

@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike
 from scipy import stats
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.supervision.censored import Censored
+from rankwise.supervision.censored import Censored, checked_outcome
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ def survival_curve(outcome: Censored) -> SurvivalCurve:
     Parameters
     ----------
     outcome : Censored
-        Times, and whether the event was observed.
+        Times, and whether the event was observed; or a structured array with both.
 
     Examples
     --------
@@ -61,6 +61,7 @@ def survival_curve(outcome: Censored) -> SurvivalCurve:
     >>> curve.times, curve.survival
     (array([1., 3., 4.]), array([0.75 , 0.375, 0.   ]))
     """
+    outcome = checked_outcome(outcome, "outcome")
     times, events, lost = _counted(outcome)
     at_risk = len(outcome) - np.concatenate(([0], np.cumsum(events + lost)[:-1]))
     return _curve(times, events, at_risk)
@@ -75,7 +76,7 @@ def censoring_curve(outcome: Censored) -> SurvivalCurve:
     Parameters
     ----------
     outcome : Censored
-        Times, and whether the event was observed.
+        Times, and whether the event was observed; or a structured array with both.
 
     Examples
     --------
@@ -85,6 +86,7 @@ def censoring_curve(outcome: Censored) -> SurvivalCurve:
     >>> curve.times, curve.survival.round(3)
     (array([2., 4.]), array([0.667, 0.   ]))
     """
+    outcome = checked_outcome(outcome, "outcome")
     times, events, lost = _counted(outcome)
     at_risk = len(outcome) - np.concatenate(([0], np.cumsum(events + lost)[:-1])) - events
     return _curve(times, lost, at_risk)
@@ -92,8 +94,6 @@ def censoring_curve(outcome: Censored) -> SurvivalCurve:
 
 def _counted(outcome: Censored) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Distinct times, and how many events and how many censored times each of them has."""
-    if not len(outcome):
-        raise UndefinedMetric("there is no outcome to estimate a survival curve from.")
     times, which = np.unique(outcome.time, return_inverse=True)
     events = np.bincount(which, outcome.event, minlength=len(times))
     return times, events, np.bincount(which, minlength=len(times)) - events
@@ -116,7 +116,7 @@ def log_rank_test(groups: Sequence[Censored]) -> tuple[float, float]:
     Parameters
     ----------
     groups : sequence of Censored
-        The outcomes of each group.
+        The outcomes of each group, at least two; or structured arrays.
 
     Examples
     --------
@@ -128,6 +128,9 @@ def log_rank_test(groups: Sequence[Censored]) -> tuple[float, float]:
     >>> round(statistic, 2), round(p_value, 4)
     (12.9, 0.0003)
     """
+    groups = [checked_outcome(group, f"group {k}") for k, group in enumerate(groups)]
+    if len(groups) < 2:
+        raise UndefinedMetric("give the outcomes of two groups or more: nothing to compare.")
     time = np.concatenate([group.time for group in groups])
     event = np.concatenate([group.event for group in groups])
     number = np.repeat(np.arange(len(groups)), [len(group) for group in groups])

@@ -17,7 +17,7 @@ from rankwise.losses.comparable_counts import comparable_items
 from rankwise.metrics.score_vectors import no_pair_to_order, outcome_and_predicted, real_array
 from rankwise.metrics.survival_curves import censoring_curve, survival_curve
 from rankwise.numerics.compiled import compiled
-from rankwise.supervision.censored import Censored, read_censored
+from rankwise.supervision.censored import Censored, checked_outcome
 from rankwise.supervision.queries import Queries
 from rankwise.validation import check_positive, refuse_non_finite
 
@@ -145,19 +145,6 @@ def cumulative_dynamic_auc(train: Any, test: Any, s: ArrayLike, times: ArrayLike
     left = survival_curve(outcome).at(grid)
     falls = -np.diff(np.concatenate(([1.0], left)))
     return DynamicAuc(grid, auc, float(auc @ falls / falls.sum()))
-
-
-def checked_outcome(y: Any, name: str) -> Censored:
-    """Censored outcomes with at least one item, or an error that names the argument."""
-    outcome = read_censored(y)
-    if outcome is None:
-        raise ValueError(
-            f"{name} must hold censored outcomes: rankwise.Censored(event, time), or a structured "
-            "array with one bool and one float field."
-        )
-    if not len(outcome):
-        raise UndefinedMetric(f"{name} is empty: a measure needs at least one item.")
-    return outcome
 
 
 def _checked_times(times: ArrayLike, outcome: Censored) -> np.ndarray:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import PurePath
 from typing import Any
 
+import numpy as np
+
 from rankwise.evaluation import learning_curve
 from rankwise.report import sections
 from rankwise.report.rendering import render_page
@@ -12,7 +14,7 @@ from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.search_path import SearchPath
 from rankwise.workflow.trained_model import TrainedModel
 from rankwise.workflow.training import unfitted
-from rankwise.workflow.verdict import verdict
+from rankwise.workflow.verdict import against_baseline, in_one_sentence, trained_beside, verdict
 
 
 class ModelPage:
@@ -47,6 +49,21 @@ class ModelPage:
     def verdict(self, judgement: Any) -> Any:
         """The opening sentence."""
         return verdict(judgement, self.path, on_training_data=self.on_training_data)
+
+    def opening(
+        self, judgement: Any, scores: np.ndarray
+    ) -> tuple[Any, sections.WorseThanBaseline | None]:
+        """The opening sentence, beside an existing ranking if there is one, and the queries on
+        which the model is worse than that."""
+        items = self._items
+        if items.baseline is None:
+            return self.verdict(judgement), None
+        if self.on_training_data:
+            known = self._model.training.get("baseline")
+            return trained_beside(known, items.baseline_name), None
+        found = against_baseline(self.learner, scores, items)
+        assert found is not None
+        return in_one_sentence(found), sections.worse_than_baseline(found)
 
     def render(self, template: str, **values: Any) -> str:
         """The page as text; `values` are those that the kinds of reports do not share."""

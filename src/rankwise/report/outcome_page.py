@@ -62,9 +62,11 @@ def build_outcome_report(
     figures.append(sections.what_counts(model, items))
     if with_learning_curve:
         figures.append(page.learning(outcome, groups=items.groups))
+    opening, worse = page.opening(judgement, s)
     return page.render(
         "outcomes.html",
-        verdict=page.verdict(judgement),
+        verdict=opening,
+        worse=worse,
         tiles=_tiles(judgement),
         figures=figures,
         risk=risk_table(groups, outcome),

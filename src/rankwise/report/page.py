@@ -13,12 +13,6 @@ from rankwise.workflow.judging import judge
 from rankwise.workflow.ranking_data import Items
 from rankwise.workflow.relation_judging import over_nodes
 from rankwise.workflow.trained_model import TrainedModel
-from rankwise.workflow.verdict import (
-    Verdict,
-    against_baseline,
-    in_one_sentence,
-    trained_beside,
-)
 
 
 def build_report(
@@ -64,9 +58,7 @@ def build_report(
     if with_learning_curve:
         figures.append(page.learning(items.y, groups=items.groups))
     trained = page.on_training_data
-    opening, worse = page.verdict(judgement), None
-    if items.baseline is not None:
-        opening, worse = _beside_baseline(model, page.learner, items, s, trained)
+    opening, worse = page.opening(judgement, s)
     return page.render(
         "report.html",
         verdict=opening,
@@ -76,14 +68,3 @@ def build_report(
         worst_queries=sections.worst_queries(judgement, items, s) if several else [],
         suspects=None if is_relation else sections.suspect_labels(model, items, s, trained),
     )
-
-
-def _beside_baseline(
-    model: TrainedModel, learner: str, items: Items, scores: np.ndarray, on_training_data: bool
-) -> tuple[Verdict, sections.WorseThanBaseline | None]:
-    """The verdict about the existing ranking, and the queries on which the model is worse."""
-    if on_training_data:
-        return trained_beside(model.training.get("baseline"), items.baseline_name), None
-    found = against_baseline(learner, scores, items)
-    assert found is not None
-    return in_one_sentence(found), sections.worse_than_baseline(found)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from rankwise.exceptions import UndefinedMetric
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems, Supervision
 from rankwise.validation import refuse_masked, refuse_non_finite, refuse_unreal
@@ -128,6 +129,7 @@ def read_censored(y: Any) -> Censored | None:
         return y
     names = getattr(getattr(y, "dtype", None), "names", None)
     if names is None:
+        _refuse_frame_of_outcomes(y)
         return None
     refuse_masked(y, "y")
     array = np.asarray(y)
@@ -144,6 +146,34 @@ def read_censored(y: Any) -> Censored | None:
             f"it has {fields}. {KINDS}"
         )
     return Censored(array[events[0]], array[times[0]])
+
+
+def checked_outcome(y: Any, name: str) -> Censored:
+    """Censored outcomes with at least one item, or an error that names the argument."""
+    outcome = read_censored(y)
+    if outcome is None:
+        raise ValueError(
+            f"{name} must hold censored outcomes: rankwise.Censored(event, time), or a structured "
+            "array with one bool and one float field."
+        )
+    if not len(outcome):
+        raise UndefinedMetric(f"{name} is empty: there is no outcome to look at.")
+    return outcome
+
+
+def _refuse_frame_of_outcomes(y: Any) -> None:
+    """A frame of events and times would otherwise be taken for two columns of scores."""
+    names = list(getattr(y, "columns", ()))
+    if len(names) != 2:
+        return
+    is_event = [str(dtype).lower().startswith("bool") for dtype in y.dtypes]
+    if is_event.count(True) == 1:
+        event, time = (names[is_event.index(kind)] for kind in (True, False))
+        raise ValueError(
+            f"y is a frame with a column of True and False ({event}) and one other ({time}). For "
+            f"censored outcomes give Censored(y[{event!r}], y[{time!r}]); for two outputs convert "
+            "it to numbers."
+        )
 
 
 def _events(event: ArrayLike) -> np.ndarray:

@@ -96,9 +96,20 @@ def _auc(outcome: Censored, s: np.ndarray) -> Measure:
     return Measure("dynamic_auc", value, float(low), float(high), title=title)
 
 
+class OutcomesOutOfFold(NamedTuple):
+    """The judgement of recipes on outer folds, the scores that each item got from models that were
+    trained without its fold, the strata (or, without strata, the folds) within which these scores
+    are compared, and the number of folds."""
+
+    judgement: OutcomeJudgement
+    scores: np.ndarray
+    units: np.ndarray
+    folds: int
+
+
 def judge_recipes_on_outcomes(
     recipes: Sequence[Recipe], items: Items, folds: int
-) -> OutcomeJudgement:
+) -> OutcomesOutOfFold:
     """The best recipe by nested cross-validation: every choice is repeated without the judged fold.
 
     Folds keep strata and groups whole, and share the events evenly if there are neither. Items are
@@ -115,9 +126,11 @@ def judge_recipes_on_outcomes(
         tested = items.take(test)
         s[test] = train_best(recipes, items.take(staying)).predict(tested.X, tested.qid)
         fold[test] = number
-    units = Queries(*np.unique(fold, return_inverse=True)[::-1]) if len(queries) == 1 else queries
+    done = int(fold.max()) + 1
     if len(queries) > 1:
-        return judge_outcomes(outcome, s, queries.codes)
+        judgement = judge_outcomes(outcome, s, queries.codes)
+        return OutcomesOutOfFold(judgement, s, queries.labels[queries.codes], done)
+    units = Queries(*np.unique(fold, return_inverse=True)[::-1])
     counted, right = item_concordance(outcome, s, units)
     if not counted.any():
         raise UndefinedMetric("no fold holds a comparable pair: use fewer folds.")
@@ -128,7 +141,8 @@ def judge_recipes_on_outcomes(
     )
     measure = Measure("concordance", float(share), *limits, title=HARRELL)
     errors = {"ranking_error": np.array([1.0 - float(share)])}
-    return OutcomeJudgement([measure], queries, errors, None, outcome)
+    judgement = OutcomeJudgement([measure], queries, errors, None, outcome)
+    return OutcomesOutOfFold(judgement, s, fold, done)
 
 
 class Tercile(NamedTuple):

@@ -76,12 +76,17 @@ def judge_recipes(
     started = time.perf_counter()
     if isinstance(items, Relation):
         return _judge_relation(recipes, items, folds, started)
-    if items.preferences is not None or isinstance(items.y, Censored):
-        of_statements = items.preferences is not None
-        way = judge_recipes_on_statements if of_statements else judge_recipes_on_outcomes
-        found = way(recipes, items, folds)
-        asked, seconds = found.measures[0], time.perf_counter() - started
-        return NestedJudgement(found, asked, [], np.zeros(0), folds, seconds)
+    if items.preferences is not None:
+        told = judge_recipes_on_statements(recipes, items, folds)
+        seconds = time.perf_counter() - started
+        return NestedJudgement(told, told.measures[0], [], np.zeros(0), folds, seconds)
+    name = name or _name(recipes)
+    if isinstance(items.y, Censored):
+        found = judge_recipes_on_outcomes(recipes, items, folds)
+        verdict = _against_baseline(name, items, found.scores, found.units, None)
+        judged, seconds = found.judgement, time.perf_counter() - started
+        asked = judged.measures[0]
+        return NestedJudgement(judged, asked, [], found.scores, found.folds, seconds, verdict)
     y, queries = checked_scores(items.y, items.qid)
     assert isinstance(y, np.ndarray)
     several = len(queries) > 1
@@ -101,21 +106,32 @@ def judge_recipes(
     scoring = recipes[0].scoring
     relevant = recipes[0].relevant
     judgement = judge(y, scores, units, relevant=relevant, scoring=_measures(scoring))
-    verdict = None
-    if items.baseline is not None:
-        comparison = compare_out_of_fold(
-            (name or _name(recipes), scores),
-            (items.baseline_name, items.baseline),
-            y,
-            units,
-            by_query=several,
-            groups=items.groups,
-            scoring=suited(scoring or "concordance", y, relevant),
-        )
-        verdict = comparison.against(items.baseline_name)
+    measure = suited(scoring or "concordance", y, relevant)
+    verdict = _against_baseline(name, items, scores, units, measure)
     seconds = time.perf_counter() - started
     asked = _asked(judgement, scoring)
     return NestedJudgement(judgement, asked, chosen, scores, len(parts), seconds, verdict)
+
+
+def _against_baseline(
+    name: str, items: Items, scores: np.ndarray, units: np.ndarray, scoring: Any
+) -> BaselineVerdict | None:
+    """Out-of-fold scores of the model `name` beside the existing ranking of the items, if any.
+
+    `units` are the queries, or the folds if there are none.
+    """
+    if items.baseline is None:
+        return None
+    comparison = compare_out_of_fold(
+        (name, scores),
+        (items.baseline_name, items.baseline),
+        items.y,
+        units,
+        by_query=len(items.queries) > 1,
+        groups=items.groups,
+        scoring=scoring,
+    )
+    return comparison.against(items.baseline_name)
 
 
 def _judge_relation(

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rankwise.evaluation import BaselineVerdict, compare
+from rankwise.supervision.censored import Censored
 from rankwise.workflow.judged_outcomes import OutcomeJudgement
 from rankwise.workflow.judged_statements import StatementJudgement
 from rankwise.workflow.judging import Judgement, Measure
@@ -69,14 +70,16 @@ def against_baseline(
     """The scores of the model `name` beside the existing ranking of the items; None without one.
 
     The items must not be those that the model was trained on. `scoring` is the name of a measure,
-    by default the share of pairs in the right order.
+    by default the share of pairs in the right order; of censored outcomes it is always that.
     """
     if items.baseline is None:
         return None
     baseline = items.baseline_name
     name = f"the model {name}" if name == baseline else name
-    y = np.asarray(items.y, dtype=float)
-    measure = suited(scoring or "concordance", y, relevant)
+    y, measure = items.y, None
+    if not isinstance(y, Censored):
+        y = np.asarray(y, dtype=float)
+        measure = suited(scoring or "concordance", y, relevant)
     found = compare({name: scores, baseline: items.baseline}, None, y, items.qid, scoring=measure)
     return found.against(baseline, name)
 
