@@ -1,6 +1,6 @@
 """Estimates from censored outcomes: levels of compare and of permutations, shuffled outcomes.
 
-    python -m benchmarks.papers.survival_estimates [repetitions, default 400; levels: half]
+    python -m benchmarks.papers.survival_estimates [repetitions, default 400] [of tests, 150]
 
 Times are exponential, with or without a signal, and about a third or two thirds of the items are
 censored. Both models of `compare` are RankRLS, each on its own half of the features; the halves are
@@ -94,11 +94,11 @@ def shuffled(repetitions: int) -> None:
     show(f"Shuffled outcomes, {repetitions} repetitions", header, rows)
 
 
-def main(repetitions: int = 400) -> None:
+def main(repetitions: int = 400, of_tests: int = 150) -> None:
     warnings.simplefilter("ignore", EstimateWarning)
     warnings.simplefilter("ignore", DependenceWarning)
     shuffled(repetitions)
-    levels(repetitions // 2)
+    levels(of_tests)
 
 
 if __name__ == "__main__":
