@@ -41,6 +41,7 @@ MINUTES = {
     "rank_svm_tables": 3,
     "rankrls_table4_reuters": 7,
     "rankrls_table6_jester": 8,
+    "survival_estimates": 15,
     "votes_coverage": 10,
 }
 """About how long a script takes on two cores, if it takes more than two minutes."""

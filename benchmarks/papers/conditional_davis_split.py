@@ -1,6 +1,6 @@
 """Davis on its published split: concordance over all pairs of the test part, from 4 of 6 parts.
 
-    python -m benchmarks.papers.conditional_davis_split [number of candidates]
+    python -m benchmarks.papers.conditional_davis_split [number of candidates, default 70]
 
 The split has six parts of the 68 × 442 affinities: a test part, and five training parts of which
 the first is for validation. All models are trained on the other four parts. Random combinations of
@@ -32,9 +32,7 @@ POWERS = (0.0, 0.25, 0.5, 0.75)
 AVERAGED = 10
 
 
-def main(arguments: list[str] | None = None) -> None:
-    arguments = sys.argv[1:] if arguments is None else arguments
-    n_candidates = int(arguments[0]) if arguments else 70
+def main(n_candidates: int = 70) -> None:
     kernels, Y, training, validation, test = davis()
     start = time.perf_counter()
     found = []
@@ -120,4 +118,4 @@ def mean_scores(several: list[list[np.ndarray]]) -> list[np.ndarray]:
 
 
 if __name__ == "__main__":
-    main()
+    main(*map(int, sys.argv[1:]))

@@ -34,21 +34,21 @@ OUTER, INNER = 5, 3
 
 
 def main() -> None:
+    rows = []
     for name, (K_A, K_B, Y) in relations().items():
-        rows = []
         for setting, (title, Split) in SETTINGS.items():
             edges = np.argwhere(np.ones(Y.shape))
             results = [
                 fold_concordance(K_A, K_B, Y, edges[train], edges[test], setting, Split)
                 for train, test in Split(OUTER, 0).split(edges)
             ]
-            means = [f"{100 * mean:.1f}" for mean in np.mean(results, axis=0)[:2]]
-            column_wise = np.mean(results, axis=0)[2]
-            rows.append(
-                (title, *means, "-" if np.isnan(column_wise) else f"{100 * column_wise:.1f}")
-            )
-        header = ("setting", "pairwise, ranking", "pairwise, regression", "per-column RLS")
-        table.show(f"{name} {Y.shape[0]} x {Y.shape[1]}, concordance in %, 5 folds", header, rows)
+            means = np.mean(results, axis=0)
+            cells = [None if np.isnan(mean) else f"{100 * mean:.1f}" for mean in means]
+            size = f"{name} {Y.shape[0]} × {Y.shape[1]}" if setting == "edges" else ""
+            rows.append((size, title, *cells))
+            print(f"  {name}, {title}: {cells}", flush=True)
+    header = ("", "setting", "pairwise, ranking", "pairwise, regression", "per-column RLS")
+    table.show(f"Concordance of the columns of each row in %, {OUTER} folds", header, rows)
 
 
 def relations() -> dict:

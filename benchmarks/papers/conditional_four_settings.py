@@ -25,6 +25,7 @@ from pathlib import Path
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
+from benchmarks.papers import table
 from benchmarks.papers.conditional_drug_target import relations
 from benchmarks.papers.data import REPOSITORY
 from rankwise import ConditionalRanker, TwoStepRanker, TwoStepRankerCV
@@ -187,12 +188,10 @@ def knows_objects(method: str, setting: str, condition: str) -> bool:
 
 
 def show(found: dict) -> None:
-    """One table of Markdown for each condition."""
+    """One table for each condition."""
     shapes = {name: Y.shape for name, (_, _, Y) in relations().items()}
     for condition, ranked in (("row", "columns for each row"), ("column", "rows for each column")):
-        print(f"\nConcordance of the ranking of {ranked}:\n")
-        print("| set | new at test time | " + " | ".join(METHODS) + " |")
-        print("|---" * (2 + len(METHODS)) + "|")
+        rows = []
         for name, shape in shapes.items():
             for setting, (title, _) in SETTINGS.items():
                 cells = [
@@ -202,7 +201,9 @@ def show(found: dict) -> None:
                     for method in METHODS
                 ]
                 label = f"{name} {shape[0]} × {shape[1]}" if setting == "edges" else ""
-                print(f"| {label} | {title} | " + " | ".join(cells) + " |")
+                rows.append((label, title, *cells))
+        header = ("set", "new at test time", *METHODS)
+        table.show(f"Concordance of the ranking of {ranked}", header, rows)
 
 
 def draw(found: dict, folder: Path) -> None:

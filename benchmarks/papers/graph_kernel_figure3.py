@@ -40,7 +40,8 @@ def main(**words: str) -> None:
         shared = min(map(len, curves))
         sizes, values = np.mean([points[:shared] for points in curves], axis=0).T
         axes.plot(sizes, 100 * values, "o-", markersize=3.5, label=name)
-        rows += [(name, round(size), value) for size, value in zip(sizes, values)]
+        rows.append((name, "candidates", *(f"{size:.0f}" for size in sizes)))
+        rows.append(("", "AUC, %", *(f"{100 * value:.1f}" for value in values)))
     axes.set(xscale="log", xlabel="training candidates", ylabel="AUC on test documents, %")
     ticks = [25, 50, 100, 200, 400, 800, 1600, 3200]
     axes.set_xticks(ticks, [str(tick) for tick in ticks])
@@ -49,7 +50,8 @@ def main(**words: str) -> None:
     axes.legend(frameon=False)
     figure.tight_layout()
     figure.savefig(words.get("output", FIGURE), dpi=110)
-    table.show("AUC by number of training candidates", ("", "candidates", "AUC"), rows)
+    header = ["" for _ in range(max(map(len, rows)))]
+    table.show("AUC by number of training candidates", header, rows)
 
 
 def curve(F, y, documents, seed: int, most: int) -> list[tuple[int, float]]:

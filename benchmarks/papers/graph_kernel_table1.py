@@ -8,7 +8,7 @@ part, leaving out one document at a time chooses alpha (largest AUC) and the thr
 NAME=PATH adds a corpus; for BioInfer=PATH the paper's figures are shown too. split=FILE gives the
 AIMed folds, with one document per line: fold, tab, document id; without it folds are random.
 powers= are the exponents of alpha: powers of two in units of the kernel's mean diagonal; the
-default is −14 to 6.
+default is −14 to 6, and −4, −2, 0, 2 for a corpus of more than 3000 candidates.
 
 kernels: both combinations (max of the erratum, sum of the article), plain and normalised.
 learners: with max, normalised: least squares, 4000 basis vectors (if there are more candidates),
@@ -44,7 +44,9 @@ PAPER = {
     "LLL": (72.5, 87.2, 76.8, 17.8, 83.4, 12.2, 55.9, 70.3),
 }
 """P, R, F, σ of F, AUC, σ of AUC, and P and F of the co-occurrence baseline."""
-HEADER = ("", "P", "R", "F", "±", "AUC", "±", "P co-occ", "F co-occ", "seconds")
+HEADER = ("corpus", "", "P", "R", "F", "±", "AUC", "±", "co-occurrence P", "F")
+LARGE, LARGE_POWERS = 3000, (-4, -2, 0, 2)
+"""A corpus of more candidates has only these powers of two in its grid."""
 
 
 def corpora(words: dict[str, str]) -> dict[str, Corpus]:
@@ -58,6 +60,8 @@ def corpora(words: dict[str, str]) -> dict[str, Corpus]:
 
 def main(**words: str) -> None:
     parts = words.get("parts", "kernels,learners").split(",")
+    kernels: list[tuple] = []
+    learners: list[tuple] = []
     for name, corpus in corpora(words).items():
         folds = given_split(words["split"]) if name == "AIMed" and "split" in words else 10
         powers = (
@@ -67,9 +71,12 @@ def main(**words: str) -> None:
         if "kernels" in parts:
             combine = words.get("combine", "max,sum").split(",")
             normalize = words.get("normalize", "no,yes").split(",")
-            study.kernels([(c, n == "yes") for c in combine for n in normalize])
+            kernels += study.kernels([(c, n == "yes") for c in combine for n in normalize])
         if "learners" in parts:
-            study.learners(int(words.get("basis", 4000)))
+            learners += study.learners(int(words.get("basis", 4000)))
+    for title, rows in (("Kernels", kernels), ("Learners on max, normalised", learners)):
+        if rows:
+            table.show(f"{title}; figures in %", HEADER, rows)
 
 
 class Study:
@@ -77,13 +84,14 @@ class Study:
 
     def __init__(self, name: str, corpus: Corpus, folds, powers=None):
         pairs = labelled_pairs(corpus)
+        if powers is None and len(pairs) > LARGE:
+            powers = LARGE_POWERS
         self.name, self.folds, self.powers = name, folds, powers
         self.graphs, self.y, self.documents = (
             graphs_of(pairs),
             labels_of(pairs),
             documents_of(pairs),
         )
-        self.title = f"{name}: {(self.y > 0).sum()} positive, {(self.y < 0).sum()} negative"
 
     def features(self, combine: str, normalize: bool):
         return AllPathsVectorizer(combine, normalize).fit_transform(self.graphs)
@@ -101,31 +109,28 @@ class Study:
         left = len(found.folds) - len(found.aucs)
         if left:
             print(f"  {left} folds contain only one class and have no AUC")
-        return title, *figures(found), f"{time.perf_counter() - start:.0f}"
+        print(f"  {figures(found)}, {time.perf_counter() - start:.0f} s", flush=True)
+        return self.name, title, *figures(found)
 
-    def show(self, title: str, rows: list) -> None:
-        paper = PAPER.get(self.name, ())
-        rows.append(("paper", *(f"{value:.1f}" for value in paper), *["-"] * (9 - len(paper))))
-        table.show(f"{self.title}; {title}", HEADER, rows)
-        sys.stdout.flush()
-
-    def kernels(self, variants: list[tuple[str, bool]]) -> None:
+    def kernels(self, variants: list[tuple[str, bool]]) -> list[tuple]:
         rows = [
             self.row(
                 f"{combine}{', normalised' if normalize else ''}", self.features(combine, normalize)
             )
             for combine, normalize in variants
         ]
-        self.show("kernels", rows)
+        if self.name in PAPER:
+            rows.append((self.name, "*paper*", *(f"{value:.1f}" for value in PAPER[self.name])))
+        return rows
 
-    def learners(self, basis: int) -> None:
+    def learners(self, basis: int) -> list[tuple]:
         F = self.features("max", True)
         rows = [self.row("least squares", F)]
         if len(self.y) > basis:
             rows.append(self.row(f"{basis} basis vectors", F, basis=basis))
         rows.append(self.row("RankRLS", F, learner="rank_rls"))
         rows.append(self.row("candidates at random", F, groups=range(len(self.y))))
-        self.show("learners on max, normalised", rows)
+        return rows
 
 
 def figures(found: Evaluation) -> list[str]:

@@ -4,12 +4,13 @@
     <!-- table: NAME 1 3 -->        its first and third table
     <!-- end of table -->
 
-    <!-- scripts without tables -->   the names of all scripts that pages wait for
+    <!-- scripts without tables -->   the scripts that pages wait for, and those copied by hand
     <!-- end of list -->
 
 `fill` replaces what stands between the markers by the contents of the file tables/NAME.md beside
-this module. Both readers of plain Markdown and the site see the tables, and the markers are
-invisible. A test compares pages and tables, so that they cannot drift apart.
+this module. Until a script has written that file, a note stands there, or a table of an earlier run
+that was copied by hand and says so. Both readers of plain Markdown and the site see the tables, and
+the markers are invisible. A test compares pages and tables, so that they cannot drift apart.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ LIST = re.compile(
     r"(?P<head><!-- scripts without tables -->\n)(?P<body>.*?)(?P<end><!-- end of list -->)",
     re.DOTALL,
 )
+NOTE = "Not run yet: `python -m benchmarks.papers {}`."
+BY_HAND = "*Copied by hand from an earlier run of* `python -m benchmarks.papers {}`."
 LIBRARIES = ("rankwise", "numpy", "scipy", "scikit-learn")
 
 
@@ -63,18 +66,34 @@ def filled(text: str, folder: Path = TABLES) -> str:
         return f"{match['head']}\n{body}\n{match['end']}"
 
     def waiting(match: re.Match) -> str:
-        names = [f"`{name}`" for name in not_run(folder)]
-        text = ", ".join(names) if names else "none"
-        return f"{match['head']}\nNot run yet: {text}.\n\n{match['end']}"
+        names, copied = not_run(folder), by_hand()
+        lists = {
+            "Not run yet": [name for name in names if name not in copied],
+            "Copied by hand from an earlier run": [name for name in names if name in copied],
+        }
+        body = "\n".join(
+            f"{title}: {', '.join(f'`{name}`' for name in listed) or 'none'}.\n"
+            for title, listed in lists.items()
+        )
+        return f"{match['head']}\n{body}\n{match['end']}"
 
     return LIST.sub(waiting, BLOCK.sub(block, text))
 
 
 def not_run(folder: Path = TABLES) -> list[str]:
     """The scripts that have a block on some page, but no tables."""
-    pages = (page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md")))
-    names = {block["name"] for text in pages for block in BLOCK.finditer(text)}
+    names = {block["name"] for block in blocks()}
     return sorted(name for name in names if not (folder / f"{name}.md").is_file())
+
+
+def by_hand() -> set[str]:
+    """The scripts with tables of an earlier run on some page, copied by hand."""
+    return {b["name"] for b in blocks() if b["body"].lstrip().startswith(BY_HAND.format(b["name"]))}
+
+
+def blocks() -> list[re.Match]:
+    pages = (page.read_text(encoding="utf-8") for page in sorted(DOCS.rglob("*.md")))
+    return [block for text in pages for block in BLOCK.finditer(text)]
 
 
 def with_tables() -> list[Path]:

@@ -1,6 +1,6 @@
 """Estimates from censored outcomes: levels of compare and of permutations, shuffled outcomes.
 
-    python -m benchmarks.papers.survival_estimates [repetitions, default 400]
+    python -m benchmarks.papers.survival_estimates [repetitions, default 400] [of tests, 150]
 
 Times are exponential, with or without a signal, and about a third or two thirds of the items are
 censored. Both models of `compare` are RankRLS, each on its own half of the features; the halves are
@@ -61,7 +61,7 @@ def levels(repetitions: int) -> None:
                 shares = [f"{100 * share:.1f}" for share in small / repetitions]
                 rows.append((words, design, f"{signal:g}", *shares))
     header = ("censored", "data", "signal", "compare", "permutations")
-    show("% of p-values of at most 0.05", header, rows)
+    show(f"% of p-values of at most 0.05, {repetitions} repetitions", header, rows)
 
 
 def shuffled(repetitions: int) -> None:
@@ -91,14 +91,14 @@ def shuffled(repetitions: int) -> None:
             share = f"{100 * covered[name] / len(values):.1f}"
             rows.append((words, name, f"{np.mean(values):.3f} ± {error:.3f}", share))
     header = ("censored", "held out", "nested score", "intervals that cover ½, %")
-    show("Shuffled outcomes", header, rows)
+    show(f"Shuffled outcomes, {repetitions} repetitions", header, rows)
 
 
-def main(repetitions: int = 400) -> None:
+def main(repetitions: int = 400, of_tests: int = 150) -> None:
     warnings.simplefilter("ignore", EstimateWarning)
     warnings.simplefilter("ignore", DependenceWarning)
     shuffled(repetitions)
-    levels(repetitions)
+    levels(of_tests)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,7 @@ The strengths are known, because votes are drawn from the model. For 95% interva
 the share that covers the truth: of each score on its own (score_intervals), of the score of the
 best item, and of all ranks together (rank_intervals).
 
-    python -m benchmarks.papers.votes_coverage [repetitions, default 1000]
+    python -m benchmarks.papers.votes_coverage [repetitions, default 400]
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ ALPHAS = (0.001, 0.01, 0.1, 1.0, 10.0)
 ITEMS = ((5, 50), (5, 500), (15, 150), (15, 1500), (40, 4000))
 
 
-def main(repetitions: int = 1000) -> None:
+def main(repetitions: int = 400) -> None:
     warnings.simplefilter("ignore", PreferenceWarning)
     rng = np.random.default_rng(0)
     header = ("items, votes, range of strengths", *(f"alpha {alpha:g}" for alpha in ALPHAS))

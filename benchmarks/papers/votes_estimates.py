@@ -6,7 +6,7 @@ permutation_test   votes without signal: how often p <= 0.05
 nested_score       how often the interval covers the mean accuracy of such models
 confidence_interval  of fixed scores, over pairs of items and, for judges with habits, over judges
 
-    python -m benchmarks.papers.votes_estimates [repetitions, default 400]
+    python -m benchmarks.papers.votes_estimates [repetitions, default 200]
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ CASES = (
 )
 
 
-def main(repetitions: int = 400) -> None:
+def main(repetitions: int = 200) -> None:
     warnings.simplefilter("ignore")
     rows = []
     for name, m, pairs, each, judges in CASES:

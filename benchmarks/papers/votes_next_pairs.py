@@ -5,13 +5,14 @@ batches of 10 after one round in which each item meets its neighbour in a random
 batch the model is refitted. The last column says how many votes reach the value of random pairs
 after 400 votes.
 
-    python -m benchmarks.papers.votes_next_pairs [repetitions, default 200] [figure.png]
+    python -m benchmarks.papers.votes_next_pairs [repetitions, default 60] [figure.png]
 """
 
 from __future__ import annotations
 
 import sys
 import warnings
+from pathlib import Path
 
 import numpy as np
 
@@ -19,6 +20,7 @@ from benchmarks.papers import table
 from benchmarks.papers.votes_coverage import drawn
 from rankwise import Preferences, PreferenceWarning, RankLogistic
 
+FIGURE = Path(__file__).resolve().parents[2] / "docs/papers/figures/votes_next_pairs.png"
 ITEMS, BATCH, LAST, TOP = 20, 10, 400, 3
 SHOWN = (50, 100, 200, 300, 400)
 
@@ -96,7 +98,7 @@ def run(choose, spread: float, rng, alpha: float | None = None) -> np.ndarray:
         a, b = choose(model, rng).T
 
 
-def main(repetitions: int = 200, figure: str | None = None) -> None:
+def main(repetitions: int = 60, figure: str | Path = FIGURE) -> None:
     warnings.simplefilter("ignore", PreferenceWarning)
     votes = ITEMS + BATCH * np.arange((LAST - ITEMS) // BATCH + 1)
     curves = {}
@@ -128,11 +130,10 @@ def main(repetitions: int = 200, figure: str | None = None) -> None:
             rows.append((f"alpha {alpha:g}, {name}", *values))
     header = ("", *(f"{v} votes" for v in SHOWN))
     table.show(f"other alphas: {MEASURES[0]}, strengths of deviation 1", header, rows)
-    if figure:
-        draw(figure, votes, curves)
+    draw(figure, votes, curves)
 
 
-def draw(path: str, votes: np.ndarray, curves: dict) -> None:
+def draw(path: str | Path, votes: np.ndarray, curves: dict) -> None:
     import matplotlib
 
     matplotlib.use("Agg")

@@ -1,6 +1,6 @@
 """evaluation.transitivity_test: how often it rejects true orders, and finds cycles.
 
-    python -m benchmarks.papers.votes_transitivity [repetitions, default 1000]
+    python -m benchmarks.papers.votes_transitivity [repetitions, default 300]
 
 Votes are drawn from Bradley and Terry's model (there is an order), from coin tosses (nothing), from
 a probit model (there is an order, and another curve), and from games of rock-paper-scissors. Each
@@ -25,7 +25,7 @@ SIZES = ((5, 50), (5, 500), (10, 100), (10, 1000), (20, 2000))
 PERMUTATIONS = 199
 
 
-def main(repetitions: int = 1000) -> None:
+def main(repetitions: int = 300) -> None:
     warnings.simplefilter("ignore", PreferenceWarning)
     rng = np.random.default_rng(0)
     rows = [
