@@ -84,3 +84,19 @@ def test_digits_of_reduced_sets_are_checked_as_in_the_local_class(
         if any("nearly equal" in str(warning.message) for warning in caught):
             found = "warned"
         assert found == expected
+
+
+@pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
+@pytest.mark.parametrize("scale", [1e-140, 1e-9, 1e140])
+@pytest.mark.parametrize("whole", [True, False])
+def test_units_of_features_do_not_matter(loss, scale, whole):
+    X, y, qid, _ = ranking_data()
+    told = {"qid": qid} if whole else {}
+    local = rankwise.RankSVM(0.01, loss=loss, tol=1e-8).fit(X, y, **told)
+    model = distributed_rankers.RankSVM(0.01 * scale**2, loss=loss, tol=1e-8, warm_start=True)
+    lazy = as_dask(X * scale, qid)
+    model.fit(lazy, y, **told)
+    assert_allclose(model.predict(X * scale), local.predict(X), atol=5e-3)
+    assert_allclose(model.objective_, local.objective_, atol=1e-7)
+    if loss == "squared_hinge":
+        assert model.fit(lazy, y, **told).n_iter_ == 0

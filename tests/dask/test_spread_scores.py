@@ -122,6 +122,8 @@ def test_what_is_refused_says_why(monkeypatch):
             learner.fit(lazy, y, spread=[1])
         with pytest.raises(ValueError, match="must be a list of query labels, got 'x'"):
             learner.fit(lazy, y, qid=qid, spread="x")
+        with pytest.raises(ValueError, match="must be a list of query labels: unhashable"):
+            learner.fit(lazy, y, qid=qid, spread=[[1]])
         with pytest.raises(ValueError, match="spread is for scores"):
             learner.fit(lazy, qid=qid, spread=[1], preferences=rankwise.Preferences([0], [1]))
     mixed = [delayed(censored(y)[:50], traverse=False), delayed(y[50:])]

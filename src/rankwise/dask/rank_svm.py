@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -113,10 +114,12 @@ class RankSVM(PartitionedRanker, LocalRankSVM):
         identity = sparse.eye_array(parts.n, format="csr")
         space: Space = reduced or LinearSpace(identity, may_be_dual=False)
         limits = {"tol": self.tol, "max_iter": self.max_iter, "verbose": self.verbose}
-        starts = self._starts(parts.n, len(risks))
+        unit = parts.unit
+        starts = [None if w is None else w / unit for w in self._starts(parts.n, len(risks))]
         solutions = self._minimise(
-            self._solver_class(), identity, risks, alpha, starts=starts, **limits
+            self._solver_class(), identity, risks, alpha * unit * unit, starts=starts, **limits
         )
+        solutions = [replace(found, w=unit * found.w) for found in solutions]
         self._last = np.array([found.w for found in solutions]) if self.warm_start else None
         pulls = [Pull.of(found.objective, alpha) for found in solutions]
         self._set_solutions(space, solutions, layout.single, pulls, parts.score_spreads)

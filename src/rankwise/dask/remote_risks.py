@@ -29,6 +29,9 @@ from rankwise.numerics.products import Products
 from rankwise.spaces.nystrom_map import NystromMap
 from rankwise.supervision.supervision import Supervision
 
+LARGEST = 500
+"""Features beyond 2**500 (or below its inverse) have no unit of their own."""
+
 
 class Parts:
     """All partitions as they stay on the workers, and the pairs that the client counts."""
@@ -40,7 +43,7 @@ class Parts:
         self.lazy = cluster.persist(blocks, Prepared.of, spread, risks_of, *inputs)
         merges = (joined, added, joined, added)
         found = self.reduce(Prepared.report, merges, len(spread))
-        self.facts, self._shares, self._widths, self._counts = found
+        self.facts, self._shares, self._shapes, self._counts = found
         self.items: SpreadItems | None = None
         self.spread_risks: list[Any] = []
 
@@ -50,7 +53,15 @@ class Parts:
     @property
     def n(self) -> int:
         """The number of features."""
-        return max(self._widths)
+        return max(n for n, _ in self._shapes)
+
+    @property
+    def unit(self) -> float:
+        """A power of two near the largest weight that moves scores by 1. Solvers see w in this
+        unit, so that no squares overflow, whatever the unit of the features."""
+        largest = max(size for _, size in self._shapes)
+        exponent = np.clip(np.frexp(largest)[1], -LARGEST, LARGEST)  # alpha takes its square
+        return float(np.ldexp(1.0, -exponent))
 
     @property
     def weights(self) -> np.ndarray:
@@ -83,15 +94,17 @@ class Parts:
 
 
 class RemoteRisk(Risk):
-    """R(Φ w) as a function of w: for the solvers Φ is the identity, and the items are features."""
+    """R(Φ w) as a function of w in the unit of `parts`: for the solvers Φ is the identity, and the
+    items are features."""
 
     def __init__(self, parts: Parts, output: int):
         self.n_items = parts.n
-        self._parts, self._output = parts, output
+        self._parts, self._output, self._unit = parts, output, parts.unit
         self._total_weight = float(parts.weights[output])
         self._spread_risk = parts.spread_risks[output]
 
     def at(self, w: np.ndarray) -> Evaluation:
+        w = self._unit * w
         (value, slope), scores = self._sums(Prepared.evaluate, (1, self.n_items), w)
         seen = None
         if self._spread_risk is not None:
@@ -102,16 +115,18 @@ class RemoteRisk(Risk):
                 slope = slope + share * self._parts.pull_back(seen.gradient)
         mean = float(value[0]) / self._total_weight
         curvature = partial(self._curvature, w, seen)
-        return Evaluation(max(0.0, mean), slope / self._total_weight, curvature)
+        slope = slope * (self._unit / self._total_weight)
+        return Evaluation(max(0.0, mean), slope, curvature)
 
     def _curvature(self, w: np.ndarray, seen: Evaluation | None, v: np.ndarray) -> np.ndarray:
+        v = self._unit * v
         (bent,), scores = self._sums(Prepared.bend, (self.n_items,), w, v)
         if seen is not None:
             assert seen.curvature is not None
             with np.errstate(over="ignore", invalid="ignore"):
                 bent_scores = seen.curvature(scores)
                 bent = bent + self._spread_risk.total_weight * self._parts.pull_back(bent_scores)
-        return bent / self._total_weight
+        return bent * (self._unit / self._total_weight)
 
     def _sums(self, task: Any, shapes: tuple, *shared) -> tuple[list[np.ndarray], np.ndarray]:
         """The sums over whole queries, zeros where there are none, and the scores of the items of
@@ -142,6 +157,8 @@ class Prepared:
     """The rows of the spread queries."""
     told: Any = None
     """What the client has to know about them; None if there are none."""
+    largest: float = 0.0
+    """Of the absolute features."""
     n_bytes: int = 0
 
     @classmethod
@@ -172,7 +189,9 @@ class Prepared:
             risks = risks_by_output(risks_of, supervision)
         size = phi.data.nbytes + phi.indices.nbytes if sparse.issparse(phi) else phi.nbytes
         size += 60 * items.n_items * len(risks)
-        return cls(facts, Products(phi), risks, whole, rows, told, size)
+        values = phi.data if sparse.issparse(phi) else phi
+        largest = float(max(values.max(initial=0.0), -values.min(initial=0.0)))
+        return cls(facts, Products(phi), risks, whole, rows, told, largest, size)
 
     @property
     def shares(self) -> list[float]:
@@ -180,13 +199,14 @@ class Prepared:
         return [0.0 if risk is None else risk.total_weight for risk in self.risks]
 
     def report(self, number: int, n_spread: int) -> tuple:
-        """The facts of the partition, its shares in the risks, its number of features, and the
-        number of its items in each spread query."""
+        """The facts of the partition, its shares in the risks, its number of features and the
+        largest of them, and the number of its items in each spread query."""
         if self.products is None:
             return [self.facts], None, [], None
         codes = np.zeros(0, dtype=int) if self.told is None else self.told.codes
         counts = np.bincount(codes, minlength=n_spread)
-        return [self.facts], [np.array(self.shares)], [self.products.shape[1]], [counts]
+        shape = (self.products.shape[1], self.largest)
+        return [self.facts], [np.array(self.shares)], [shape], [counts]
 
     def tell(self, number: int) -> list[Told]:
         """What the client has to know about the items of spread queries."""

@@ -36,7 +36,10 @@ def spread_labels(spread: Any, has_queries: bool, has_preferences: bool) -> list
         return []
     if isinstance(spread, str) or not isinstance(spread, Iterable):
         raise ValueError(f"spread must be a list of query labels, got {spread!r}.")
-    labels = list(dict.fromkeys(spread))
+    try:
+        labels = list(dict.fromkeys(spread))
+    except TypeError as error:
+        raise ValueError(f"spread must be a list of query labels: {error}.") from error
     if labels and has_preferences:
         raise ValueError("spread is for scores: preferences need no whole query.")
     if labels and not has_queries:
