@@ -13,18 +13,24 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_array, check_is_fitted
 
 from rankwise.exceptions import KernelRepairWarning
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.metrics import conditional_error
 from rankwise.numerics.frame_columns import column_names, require_columns
+from rankwise.solvers.rounding_errors import STANDARDISE
+from rankwise.spaces.kernel_digits import EPS, TOLERATED
 from rankwise.spaces.node_catalogue import Catalogue
 from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.pair_function import PairEffects, PairFunction
 from rankwise.spaces.pairwise_kernels import KRONECKER, PAIRWISE
 from rankwise.supervision.relation import RelationTask, check_edges
 from rankwise.validation import check_items, naming_text, refuse_non_finite, refuse_unreal
+
+LOOKED_AT = 64
+"""Conditions whose scores tell whether their digits suffice."""
 
 
 class RelationModel(FitMemory, BaseEstimator):
@@ -43,6 +49,38 @@ class RelationModel(FitMemory, BaseEstimator):
             self.__dict__.pop(name, None)
         features = self._rows.through_features and self._columns.through_features
         setattr(self, "coef_" if features else "dual_coef_", self._squeezed(coefficients))
+        if self._pairwise == KRONECKER.name and self._loses_digits(coefficients):
+            warnings.warn(
+                f"rounding errors may change the scores of {type(self).__name__} by more than 1% "
+                "of their range, because alpha is so small beside the values of the kernels: "
+                f"{STANDARDISE}.",
+                ConvergenceWarning,
+                stacklevel=4,
+            )
+
+    def _loses_digits(self, coefficients: np.ndarray) -> bool:
+        """Whether rounding errors may change scores beside their range within a condition.
+
+        The scores R A Cᵀ, with nodes as rows of R and C, have errors of about the root of Σ (eps
+        R_ui A_ij C_vj)². O(p²): some conditions are looked at.
+        """
+        task = RelationTask(condition=self.condition)
+        sides = (self._rows.rows, self._columns.rows)
+        R, C = task.conditions_first(*(side / (np.abs(side).max() or 1.0) for side in sides))
+        R = R[:: -(-len(R) // LOOKED_AT)]
+        if np.ptp(C, axis=0).max() <= 8 * EPS:  # all objects are equal, and so are their scores
+            return False
+        for A in np.moveaxis(coefficients, 2, 0):
+            A = task.conditions_first(A, A.T)[0] / (np.abs(A).max() or 1.0)
+            errors = EPS * np.sqrt(R**2 @ A**2 @ (C**2).T)
+            if errors.max() > TOLERATED * np.ptp(R @ A @ C.T, axis=1).max():
+                return True
+        return False
+
+    @property
+    def _pairwise(self) -> str:
+        """The name of the kernel of pairs that `fit` uses."""
+        return getattr(self, "pairwise", KRONECKER.name)
 
     def _squeezed(self, array: np.ndarray) -> np.ndarray:
         """Without its last axis, unless Y had an axis of relations."""
