@@ -66,7 +66,7 @@ def main(repetitions: int = 1000) -> None:
                     judged += 1
                 shares = [f"{share:.3f}" for share in covered / judged]
                 rows.append([words, f"{truth[0]:.2f}", str(m), *shares])
-    header = ("censored", "Harrell's", "items", "Harrell's", "Uno's", f"AUC at {TIME:g}")
+    header = ("censored", "true concordance", "items", "Harrell's", "Uno's", f"AUC at {TIME:g}")
     show("share of 95% intervals that cover the true value", header, rows)
 
 
