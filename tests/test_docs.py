@@ -22,6 +22,7 @@ import matplotlib
 import pytest
 
 import rankwise
+from tests.browser import CHROMIUM, browser_page
 
 ROOT = Path(__file__).parents[1]
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -96,29 +97,50 @@ def test_every_page_has_its_place():
     assert not missing, f"add to a toctree of guides.md, evidence.md or inside.md: {missing}"
 
 
-def test_site_builds_without_a_warning(tmp_path):
-    """From a copy, because the build writes pages; the gallery's scripts are run below."""
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    """The site, built from a copy, because the build writes pages; without running the gallery."""
     pytest.importorskip("sphinx_gallery", reason="the documentation's extra is not installed")
-    made = shutil.ignore_patterns("generated", "gallery", "sg_execution_times.rst")
-    shutil.copytree(ROOT / "docs", tmp_path / "docs", ignore=made)
-    for name in ("src", "examples"):
-        (tmp_path / name).symlink_to(ROOT / name)
-    site = tmp_path / "site"
+    work = tmp_path_factory.mktemp("site")
+    made = shutil.ignore_patterns("generated", "gallery", "sg_execution_times.rst", "__pycache__")
+    for name in ("docs", "src", "examples"):
+        shutil.copytree(ROOT / name, work / name, ignore=made)
     command = [sys.executable, "-m", "sphinx", "-W", "--keep-going", "-q", "-b", "html"]
-    environment = {**os.environ, "RANKWISE_GALLERY": "skip"}
     run = subprocess.run(
-        [*command, str(tmp_path / "docs"), str(site)],
-        env=environment,
+        [*command, str(work / "docs"), str(work / "site")],
+        env={**os.environ, "RANKWISE_GALLERY": "skip"},
         capture_output=True,
         text=True,
     )
     assert run.returncode == 0, run.stderr
+    return work / "site"
+
+
+def test_site_builds_without_a_warning(site):
     for script in EXAMPLES:
         assert (site / "gallery" / f"{script.stem}.html").exists()
         assert list((site / "_downloads").rglob(f"{script.stem}.ipynb"))
     learner = (site / "api" / "generated" / "rankwise.RankRLS.html").read_text(encoding="utf-8")
     assert all(name in learner for name in ("leave_pair_out", "partial_fit", "query_weight"))
-    assert (site / "searchindex.js").exists()
+    mails = [page.name for page in site.rglob("*.html") if "mailto:" in page.read_text("utf-8")]
+    assert not mails, f"a measure such as ndcg@10 without backticks became an address: {mails}"
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="chromium is not installed")
+def test_site_works_from_disk(site, tmp_path):
+    """Pages fit a phone, and the search finds a method, without a server."""
+    pytest.importorskip("websockets", reason="websockets is not installed")
+    with browser_page(tmp_path) as page:
+        for name in ("index", "rank_svm", "api/generated/rankwise.RankRLS"):
+            page.open((site / f"{name}.html").as_uri(), width=390, dark=True, phone=True)
+            assert page.run("document.documentElement.scrollWidth <= window.innerWidth"), name
+            assert page.run("document.documentElement.dataset.theme") == "dark"
+        page.open((site / "search.html").as_uri() + "?q=leave_pair_out")
+        page.wait(
+            "document.querySelector('#search-results a[href*=\"rankwise.RankRLS\"]') !== null"
+        )
+        assert not page.problems
+        assert all(address.startswith(("file:", "data:")) for address in page.addresses)
 
 
 @pytest.mark.parametrize("script", EXAMPLES, ids=lambda script: script.stem)

@@ -59,7 +59,7 @@ def our_alpha(y: Censored, price: float = PRICE) -> float:
 
 
 def resident_mb() -> float:
-    with open("/proc/self/statm") as file:
+    with open("/proc/self/statm", encoding="ascii") as file:
         return int(file.read().split()[1]) * resource.getpagesize() / 2**20
 
 

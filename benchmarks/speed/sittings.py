@@ -33,7 +33,7 @@ def busy_share(seconds: float = 2.0) -> float:
     """The share of all processors' time that was not idle during some seconds; 0 if unknown."""
 
     def ticks() -> np.ndarray:
-        with open("/proc/stat") as file:
+        with open("/proc/stat", encoding="ascii") as file:
             return np.array(file.readline().split()[1:9], dtype=float)
 
     try:

@@ -17,6 +17,8 @@ from tests.cli.relation_files_made import write_relation
 from tests.cli.test_hostile_names import NAMES, assert_harmless
 from tests.cli_files import run, scores
 
+POSIX = pytest.mark.skipif(os.name == "nt", reason="needs a shell and signals of POSIX")
+
 NODES = ("--row-nodes", "drugs.csv", "--column-nodes", "targets.csv")
 KERNELS = ("--row-nodes", "kd.csv", "--column-nodes", "kt.csv")
 
@@ -178,6 +180,7 @@ def test_a_report_in_each_setting(folder):
     assert "52 edges with new rows" in (folder / "r.html").read_text(encoding="utf-8")
 
 
+@POSIX
 def test_what_is_printed_in_the_report_runs_in_a_shell(folder, tmp_path):
     import html
     import re
@@ -218,6 +221,7 @@ def test_progress_is_told(folder, monkeypatch):
     assert "writing the report: folds 5 of 5" in said
 
 
+@POSIX
 def test_ctrl_c_keeps_the_old_model(folder):
     rng = np.random.default_rng(0)
     n = 500

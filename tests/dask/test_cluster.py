@@ -26,6 +26,7 @@ from rankwise.dask import (
 from rankwise.solvers.cutting_planes import CuttingPlanes
 from tests.dask_cases import as_dask, as_delayed, ranking_data, whole_query_chunks
 
+KILL = getattr(signal, "SIGKILL", signal.SIGTERM)  # Windows ends a process by either name
 SECONDS = 120
 """How long anything may take to start or to answer on a busy machine."""
 
@@ -50,7 +51,7 @@ def kill_a_worker_at(plane: int, client, monkeypatch):
     def minimise_and_kill(self, alpha):
         calls.append(alpha)
         if len(calls) == plane:
-            os.kill(min(client.run(os.getpid).values()), signal.SIGKILL)
+            os.kill(min(client.run(os.getpid).values()), KILL)
         return minimise(self, alpha)
 
     monkeypatch.setattr(CuttingPlanes, "minimise", minimise_and_kill)
@@ -137,7 +138,7 @@ def test_a_worker_that_dies_reading_a_partition(client, tmp_path):
     def fragile(block):
         if not marker.exists():
             marker.touch()
-            os.kill(os.getpid(), signal.SIGKILL)
+            os.kill(os.getpid(), KILL)
         return block
 
     blocks = as_delayed(whole_query_chunks(qid), X, y, qid)

@@ -53,6 +53,7 @@ print("cut", cut)
 """
 
 
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
 def test_kill_9_at_random_moments_during_save_leaves_a_whole_model(tmp_path):
     command = [sys.executable, "-c", KILL_SAVES, str(tmp_path / "model")]
     done = subprocess.run(command, capture_output=True, text=True, timeout=300)
@@ -75,7 +76,8 @@ def test_a_failing_write_leaves_the_old_file(tmp_path, monkeypatch):
     assert path.read_bytes() == before
     assert [p.name for p in tmp_path.iterdir()] == ["model"]
     rw.save(rw.RankRLS(2.0).fit(X, y), path)
-    assert path.stat().st_mode & 0o777 == 0o640
+    if os.name == "posix":  # Windows knows only whether a file may be written
+        assert path.stat().st_mode & 0o777 == 0o640
 
 
 def test_a_reader_that_blocks_is_waited_for(tmp_path, monkeypatch):

@@ -83,7 +83,7 @@ def test_packed_files_are_known_by_content(tmp_path):
 
 def test_standard_input_and_open_files(monkeypatch, tmp_path):
     text = "1 1:2\n"
-    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode())))
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8"))
     assert read_letor("-").X.tolist() == [[2.0]]
     assert read_letor(io.StringIO(text)).X.tolist() == [[2.0]]
     (tmp_path / "x").write_text(text, encoding="utf-8")

@@ -5,6 +5,7 @@ import pickle
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -34,6 +35,19 @@ def _total(values):
 @compiled(plain=True)
 def _positive(x):
     return x > 0
+
+
+class _Column(NamedTuple):
+    values: np.ndarray
+    name: int
+
+
+@compiled
+def _sum_of(column):
+    total = 0
+    for i in range(len(column.values)):
+        total += column.values[i]
+    return total
 
 
 @compiled
@@ -100,3 +114,11 @@ def test_machine_code_for_other_types_is_not_run(tmp_path):
     second.write_bytes(first.read_bytes())
     assert sums() == expected
     assert sums() == expected, "the file was written again"
+
+
+def test_arrays_in_a_named_tuple_are_told_apart_by_their_layout():
+    """numba 0.60 runs machine code for contiguous arrays on others, and reads foreign memory."""
+    for _ in range(20):
+        assert _sum_of(_Column(np.arange(5, dtype=np.int32), 0)) == 10
+        assert _sum_of(_Column(np.broadcast_to(np.int32(1), 5), 0)) == 5
+        assert _sum_of(_Column(np.arange(10, dtype=np.int32)[::2], 0)) == 20

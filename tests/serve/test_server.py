@@ -1,6 +1,7 @@
 """The process: signals, slow clients, kills."""
 
 import json
+import os
 import signal
 import socket
 import time
@@ -11,6 +12,7 @@ import rankwise as rw
 from tests.serve.running import ask, items_of, serving, trained
 
 pytest.importorskip("uvicorn", reason="the extra for serving is not installed")
+POSIX = pytest.mark.skipif(os.name == "nt", reason="Windows ends a process without a signal")
 MODEL, X = trained()
 BODY = json.dumps({"items": items_of(X)}).encode()
 HEAD = b"POST /rank HTTP/1.1\r\nHost: x\r\nContent-Length: %d\r\n\r\n" % len(BODY)
@@ -23,6 +25,7 @@ def path(tmp_path_factory):
     return path
 
 
+@POSIX
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_stop_finishes_open_requests(path, number):
     with serving(path) as (process, port):
@@ -62,6 +65,7 @@ def test_slow_clients_are_answered_or_left_and_delay_nobody(path):
         assert ask(port, "/health")[0] == 200
 
 
+@POSIX
 def test_clients_that_leave_early_leave_nothing_behind(path):
     with serving(path) as (process, port):
         for _ in range(30):

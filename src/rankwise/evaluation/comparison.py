@@ -96,7 +96,7 @@ def compare(
         Labels of items that always leave together. Without qid, groups take the place of items
         in the test, which is then Student's. With qid, queries that share a group are one unit.
     scoring
-        None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+        None for concordance; `"ndcg@10"`, "map", "tau", "auc", `"err@10"` or another name of a
         measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. Without qid a measure
         of lists is averaged over folds, which are then paired. Whether a model is above chance is
         always a question about its concordance.

@@ -70,7 +70,7 @@ def regularisation_curve(
         As in RankRLSCV.
     scoring
         None for concordance (for a search: its own scoring), the name of a measure such as
-        "ndcg@10", a rankwise.metrics.scorer, or a callable(y, s) to maximise.
+        `"ndcg@10"`, a rankwise.metrics.scorer, or a callable(y, s) to maximise.
     groups : (m,) array, optional
         Items of one group always leave together.
     random_state

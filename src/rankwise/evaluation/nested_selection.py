@@ -121,7 +121,7 @@ def nested_score(
         Items of one group always leave together, in the outer folds and in those of an estimator
         whose `fit` takes groups; queries that share a group count as one unit.
     scoring
-        None for concordance; "ndcg@10", "map", "tau", "auc", "err@10" or another name of a
+        None for concordance; `"ndcg@10"`, "map", "tau", "auc", `"err@10"` or another name of a
         measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise. It judges; what the
         estimator chooses by is its own `scoring`.
     random_state

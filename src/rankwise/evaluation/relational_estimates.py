@@ -131,8 +131,8 @@ def relational_score(
         "conditions" is the mean over conditions; "pairs" the share over all pairs of all conditions
         (equation 4 of Pahikkala et al. 2013).
     scoring
-        None for the share of pairs in the right order; "ndcg@10", "map", "tau" or another name of a
-        measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise.
+        None for the share of pairs in the right order; `"ndcg@10"`, "map", "tau" or another name of
+        a measure, a rankwise.metrics.scorer, or a callable(y, s) to maximise.
     level
         Of the interval.
     random_state

@@ -66,7 +66,7 @@ class ConditionalRankerCV(RelationModelSearch):
     random_state
         Draws the folds.
     scoring
-        None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
+        None for 1 − the conditional ranking error; the name of a measure such as `"ndcg@10"`, a
         rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition.
 
     Attributes

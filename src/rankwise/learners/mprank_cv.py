@@ -50,7 +50,7 @@ class MPRankCV(MagnitudeSupervision):
         What is held out, as in RankRLSCV, except leave-pair-out. "auto": pairwise_loo, or with
         scoring or groups leave-query-out (whole groups leave), without queries 10 folds.
     scoring
-        None for the squared error of differences; the name of a measure such as "ndcg@10" or
+        None for the squared error of differences; the name of a measure such as `"ndcg@10"` or
         "concordance", a rankwise.metrics.scorer, or a callable(y, s) to maximise.
     exact
         True for the exact error, False for the paper's approximation (one query).

@@ -60,7 +60,7 @@ class TwoStepRankerCV(SideKernelArguments, RelationModelSearch):
         TwoStepRanker has it, else 5 folds (fill="model" with missing cells). Leave-one-out compares
         scores of different models unless whole conditions are held out.
     scoring
-        None for 1 − the conditional ranking error; the name of a measure such as "ndcg@10", a
+        None for 1 − the conditional ranking error; the name of a measure such as `"ndcg@10"`, a
         rankwise.metrics.scorer, or a callable(y, s) to maximise, for the edges of each condition.
     random_state
         Draws the folds.

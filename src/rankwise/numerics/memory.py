@@ -21,7 +21,7 @@ def refuse_too_large(rows: int, columns: int, what: str, way_out: str, copies: i
 def available_memory() -> int | None:
     """Bytes of free memory, of all memory if the system does not say, else None."""
     try:
-        with open("/proc/meminfo") as lines:
+        with open("/proc/meminfo", encoding="ascii") as lines:
             for line in lines:
                 if line.startswith("MemAvailable"):
                     return int(line.split()[1]) * 1024
