@@ -66,8 +66,6 @@ class DualSpectrum(Spectrum):
         with np.errstate(over="ignore", invalid="ignore"):
             self._before = size_before_centring(K, quadratic.laplacian)
             A = quadratic.laplacian.sandwich(K)
-            if quadratic.laplacian.ignores_offsets and _is_constant(K):
-                A[:] = 0.0  # not even by rounding: a loss over pairs sees nothing of equal values
             size = float(dlange("F", A.T))  # scaled inside, so that squares do not underflow
         refuse_overflow(np.array(size))
         if centre is not None:
@@ -204,8 +202,3 @@ class DualSpectrum(Spectrum):
 
     def residuals(self, rows: Rows, solution: np.ndarray, alpha: float) -> np.ndarray:
         return alpha * (self.B[rows] @ solution)
-
-
-def _is_constant(K: np.ndarray) -> bool:
-    """Whether all values are equal up to rounding."""
-    return bool(K.size) and float(np.ptp(K)) <= 8 * EPS * abs(float(K.max()))
