@@ -263,3 +263,18 @@ def test_equal_items_whose_kernel_values_differ_by_rounding():
         assert np.ptp(model.leave_one_out()) <= 1e-12
     mean = RLS(1.0, kernel="precomputed").fit(np.full((6, 6), 2.0), y).predict(np.full((1, 6), 2.0))
     assert mean == pytest.approx(2 * y.sum() / (2 * 6 + 1))
+
+
+@pytest.mark.parametrize("as_items", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+@pytest.mark.parametrize("seed", range(30))
+def test_items_that_are_all_equal_are_no_loss_of_digits(as_items, seed):
+    """Their kernel values may differ by rounding, which grows with gamma times their squares."""
+    rng = np.random.default_rng(seed)
+    X = np.tile(rng.normal(size=rng.integers(1, 20)), (5, 1))
+    for learner in (
+        RankSVM(kernel="rbf", gamma=50.0),
+        SVRank(kernel="rbf", gamma=50.0),
+    ):
+        with warnings.catch_warnings(action="error"):
+            model = learner.fit(as_items(X), rng.normal(size=5))
+        assert np.ptp(model.predict(as_items(X))) < 1e-6

@@ -21,10 +21,15 @@ def dense(X: Matrix) -> np.ndarray:
 
 
 def row_squares(X: Matrix) -> np.ndarray:
-    """(m,) the sum of the squares of each row."""
+    """(m,) the sum of the squares of each row.
+
+    That of a sparse row is rounded as its product with an equal row of X Xᵀ is.
+    """
     if isinstance(X, np.ndarray):
         return np.einsum("ij,ij->i", X, X)
-    return np.asarray(X.multiply(X).sum(axis=1)).ravel()
+    entries = np.arange(len(X.data))
+    alone = sparse.csr_array((X.data, entries, X.indptr), shape=(X.shape[0], len(entries)))
+    return np.asarray(alone @ X.data)
 
 
 def origin_of(X: Matrix) -> np.ndarray | None:

@@ -35,11 +35,14 @@ class KernelDigits:
     tells_apart: bool
 
     @classmethod
-    def of(cls, K: np.ndarray, hides_terms: bool = False) -> KernelDigits:
+    def of(
+        cls, K: np.ndarray, hides_terms: bool = False, items_differ: bool = True
+    ) -> KernelDigits:
+        """If the items do not differ, neither do their values, whatever rounding says."""
         diagonal = np.maximum(np.diagonal(K), 0.0)
         largest = float(diagonal.max(initial=0.0))
         distance = float((diagonal - 2 * K[0] + diagonal[0]).max(initial=0.0))
-        tells_apart = distance > 8 * EPS * largest
+        tells_apart = items_differ and distance > 8 * EPS * largest
         nearly_equal = tells_apart and distance < NEARLY_EQUAL * largest
         items = np.arange(len(K))
         return cls(np.sqrt(diagonal), items, hides_terms, nearly_equal, tells_apart)

@@ -277,7 +277,8 @@ class CholeskySpace(Space):
         self.from_anchor = kernel.from_anchor(X) if ignore_offsets else None
         view = self.from_anchor
         K = np.ascontiguousarray(kernel.gram(X, view=view))
-        digits = KernelDigits.of(K, view is not None and view.hides_terms(K))
+        differ = not isinstance(X, np.ndarray) or bool((X[0] != X).any())
+        digits = KernelDigits.of(K, view is not None and view.hides_terms(K), differ)
         # LAPACK reads columns: it sees Kᵀ, and its upper factor is our lower one, row by row.
         factor, turned, rank, _ = lapack.dpstrf(K.T, lower=0, overwrite_a=1)
         Z, order, r = factor.T, turned - 1, int(rank)
