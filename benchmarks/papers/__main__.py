@@ -44,6 +44,8 @@ MINUTES = {
     "rankrls_table6_jester": 8,
     "survival_estimates": 15,
     "votes_coverage": 10,
+    "votes_estimates": 5,
+    "votes_transitivity": 3,
 }
 """About how long a script takes on two cores, if it takes more than two minutes."""
 
