@@ -118,6 +118,8 @@ def _inverse_or_none(matrix: np.ndarray) -> np.ndarray | None:
     reciprocal, info = scipy.linalg.lapack.dsycon(factor, pivots, norm, lower=1)
     if info or reciprocal < 1e-10:
         return None
+    if not hasattr(scipy.linalg.lapack, "dsytri"):  # SciPy 1.13
+        return scipy.linalg.inv(matrix)
     inverse, info = scipy.linalg.lapack.dsytri(factor, pivots, lower=1)
     if info:
         return None
