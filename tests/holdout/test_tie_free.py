@@ -231,3 +231,15 @@ def test_nothing_to_judge_when_a_pair_leaves_nothing(monkeypatch):
     monkeypatch.setattr(ScoredItems, "check", lambda self: None)
     model = RankRLS(loss="unit").fit(np.eye(2), [0.0, 1.0])
     assert_array_equal(model.leave_pair_out(), np.zeros((1, 2)))
+
+
+def test_pairs_of_a_heavy_class_without_a_function_that_old_lapack_wrappers_lack(monkeypatch):
+    """SciPy 1.13 has no `dsytri`."""
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(12, 3)), np.array([0.0] * 11 + [1.0])
+    pairs = np.array([[0, 1], [3, 4], [5, 11]])
+    model = RankRLS(loss="unit", kernel="rbf").fit(X, y)
+    expected = model.leave_pair_out(pairs)
+    monkeypatch.delattr("scipy.linalg.lapack.dsytri")
+    found = RankRLS(loss="unit", kernel="rbf").fit(X, y).leave_pair_out(pairs)
+    assert_allclose(found, expected, atol=1e-12)

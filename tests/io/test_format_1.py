@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from sklearn.preprocessing import MaxAbsScaler
 
 import rankwise as rw
 from rankwise.datasets import read_ppi_corpus
@@ -91,6 +92,8 @@ def test_every_file_has_its_answers(expected):
 @pytest.mark.filterwarnings("ignore:X does not have valid feature names")
 @pytest.mark.parametrize("name", FILES)
 def test_models_written_before_answer_the_same(name, expected):
+    if "MaxAbsScaler" in name and not hasattr(MaxAbsScaler(), "clip"):
+        pytest.skip("the file was written with a scikit-learn whose MaxAbsScaler has `clip`")
     items = _inputs(expected, name)
     for call, values in expected["models"][name]["answers"].items():
         model = rw.load(io.BytesIO(FILES[name]))
