@@ -24,7 +24,7 @@ from benchmarks.speed.harness import print_machine, record
 ROUNDS = 5
 COMMAND = [sys.executable, "-m", "rankwise.cli"]
 FIT = (
-    "import numpy as np; from rankwise import *; from rankwise import metrics; "
+    "import numpy as np, rankwise; "
     "rng = np.random.default_rng(0); X = rng.normal(size=(60, 4)); "
     "y = X[:, 0] + rng.normal(size=60); q = np.arange(60) // 6; "
     "edges = rng.integers(0, 60, (60, 2)); "
@@ -49,23 +49,23 @@ def rows() -> dict[str, list[str]]:
 
 
 def cold_rows() -> dict[str, list[str]]:
-    preferences = "preferences=Preferences.from_scores(y, q)"
+    preferences = "preferences=rankwise.Preferences.from_scores(y, q)"
     fits = {
-        "RankRLSCV": "RankRLSCV().fit(X, y)",
-        "RankRLSCV, queries": "RankRLSCV().fit(X, y, qid=q)",
-        "RankRLSCV, unit loss": "RankRLSCV(loss='unit').fit(X, y)",
-        "RankRLSCV, censored": "RankRLSCV().fit(X, Censored(y > 0, np.exp(y)))",
-        "RankRLS, preferences": f"RankRLS().fit(X, {preferences})",
-        "RankSVM": "RankSVM().fit(X, y)",
-        "RankSVM, queries": "RankSVM().fit(X, y, qid=q)",
-        "RankSVM, Gaussian kernel": "RankSVM(kernel='rbf').fit(X, y, qid=q)",
-        "RankSVMCV, queries": "RankSVMCV().fit(X, y, qid=q)",
-        "RankLogistic": f"RankLogistic().fit(X, {preferences})",
-        "MPRank": "MPRank().fit(X, y)",
-        "SVRank": "SVRank().fit(X, y)",
-        "ConditionalRanker, edges": "ConditionalRanker().fit(X, y, edges=edges)",
-        "GreedyRankRLS, queries": "GreedyRankRLS(2).fit(X, y, qid=q)",
-        "metrics.ndcg": "metrics.ndcg(np.abs(np.round(y)), X[:, 0], qid=q)",
+        "RankRLSCV": "rankwise.RankRLSCV().fit(X, y)",
+        "RankRLSCV, queries": "rankwise.RankRLSCV().fit(X, y, qid=q)",
+        "RankRLSCV, unit loss": "rankwise.RankRLSCV(loss='unit').fit(X, y)",
+        "RankRLSCV, censored": "rankwise.RankRLSCV().fit(X, rankwise.Censored(y > 0, np.exp(y)))",
+        "RankRLS, preferences": f"rankwise.RankRLS().fit(X, {preferences})",
+        "RankSVM": "rankwise.RankSVM().fit(X, y)",
+        "RankSVM, queries": "rankwise.RankSVM().fit(X, y, qid=q)",
+        "RankSVM, Gaussian kernel": "rankwise.RankSVM(kernel='rbf').fit(X, y, qid=q)",
+        "RankSVMCV, queries": "rankwise.RankSVMCV().fit(X, y, qid=q)",
+        "RankLogistic": f"rankwise.RankLogistic().fit(X, {preferences})",
+        "MPRank": "rankwise.MPRank().fit(X, y)",
+        "SVRank": "rankwise.SVRank().fit(X, y)",
+        "ConditionalRanker, edges": "rankwise.ConditionalRanker().fit(X, y, edges=edges)",
+        "GreedyRankRLS, queries": "rankwise.GreedyRankRLS(2).fit(X, y, qid=q)",
+        "metrics.ndcg": "rankwise.metrics.ndcg(np.abs(np.round(y)), X[:, 0], qid=q)",
     }
     rows = {name: [sys.executable, "-c", FIT + text] for name, text in fits.items()}
     crossval = ["crossval", "queries.csv", "--target", "score", "--query", "query"]
