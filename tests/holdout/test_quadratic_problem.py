@@ -50,7 +50,7 @@ def test_the_accuracy_does_not_depend_on_the_scale(scale):
 def test_slow_convergence_ends_in_a_decomposition():
     """Columns of very different scale: conjugate gradients would need thousands of iterations."""
     rng = np.random.default_rng(0)
-    X = sparse.random_array((900, 600), density=0.01, rng=rng, format="csr")
+    X = sparse.random(900, 600, density=0.01, random_state=rng, format="csr")
     X = sparse.csr_array(X @ sparse.diags_array(10.0 ** rng.uniform(-4, 4, 600)))
     y = rng.normal(size=900)
     assert affordable_iterations(X, scored(y)) >= FEWEST

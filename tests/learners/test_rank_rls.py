@@ -213,7 +213,7 @@ def test_rls_is_ridge_without_intercept(items):
 
 def test_holdouts_after_conjugate_gradients_stay_sparse():
     rng = np.random.default_rng(0)
-    items = sparse.random_array((2000, 2000), density=0.002, rng=rng, format="csr")
+    items = sparse.random(2000, 2000, density=0.002, random_state=rng, format="csr")
     y, qid = rng.normal(size=2000), np.arange(2000) % 40
     model = RankRLS(solver="cg", tol=1e-10).fit(items, y, qid=qid)
     held, left = np.flatnonzero(qid == 3), np.flatnonzero(qid != 3)

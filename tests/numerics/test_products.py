@@ -9,7 +9,7 @@ from rankwise.numerics.products import Products
 
 def test_products_are_right_and_do_not_depend_on_threads(monkeypatch):
     rng = np.random.default_rng(0)
-    X = sparse.random_array((300, 40), density=0.3, rng=rng, format="csr")
+    X = sparse.random(300, 40, density=0.3, random_state=rng, format="csr")
     w, g = rng.standard_normal(40), rng.standard_normal(300)
     monkeypatch.setattr(products, "BLOCK_ENTRIES", 100)
     for form in (X, X.toarray(), X.toarray().astype(np.float32), X.astype(np.float32)):

@@ -44,7 +44,7 @@ def test_every_form_of_the_data_gives_the_plain_sums(monkeypatch, n_groups, bloc
 
 def test_moments_of_columns():
     rng = np.random.default_rng(0)
-    X, weight = sparse.random_array((50, 7), density=0.4, rng=rng, format="csr"), rng.random(50)
+    X, weight = sparse.random(50, 7, density=0.4, random_state=rng, format="csr"), rng.random(50)
     expected = [weight @ X.toarray(), weight @ X.toarray() ** 2]
     np.testing.assert_allclose(column_moments(X, weight), expected)
 

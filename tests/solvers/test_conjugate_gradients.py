@@ -128,7 +128,7 @@ def test_conjugate_gradients_on_large_text_never_densify():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 100e6
-    assert 1 < model.n_iter_ < 500
+    assert 1 < model.n_iter_ < 1000  # BLAS libraries differ
     f = text @ model.coef_
     high, low = y == 1, y == 0
     Lf = np.where(high, low.sum() * f - f[low].sum(), high.sum() * f - f[high].sum())

@@ -104,7 +104,7 @@ def split_queries(layout: Layout, blocks: list[Delayed], cluster: Cluster) -> di
     by_partition = [np.unique(hashes) for hashes in layout.hashes.values()]
     hashes, counts = np.unique(np.concatenate(by_partition), return_counts=True)
     shared = hashes[counts > 1]
-    partitions = [i for i, own in layout.hashes.items() if np.isin(own, shared).any()]
+    partitions = [i for i, own in layout.hashes.items() if np.isin(own, shared, kind="sort").any()]
     if not partitions:
         return {}
     labels = cluster.reduce(blocks, _labels_with, joined, shared, only=partitions)
@@ -116,7 +116,10 @@ def split_queries(layout: Layout, blocks: list[Delayed], cluster: Cluster) -> di
 
 def _labels_with(block: Block, number: int, hashes: np.ndarray) -> list[tuple]:
     labels = Queries.from_labels(block.qid, block.n_items).labels
-    return [(number, label) for label in labels[np.isin(label_hashes(labels), hashes)].tolist()]
+    return [
+        (number, label)
+        for label in labels[np.isin(label_hashes(labels), hashes, kind="sort")].tolist()
+    ]
 
 
 def refuse_split(split: dict, way_out: str) -> None:

@@ -139,7 +139,7 @@ class NystromMap:
         """How basis items leave the map."""
         if self.is_singular:
             Q, upper = np.linalg.qr(self.basis_features)
-            normals = solve_triangular(upper, Q.T)
+            normals = solve_triangular(upper, Q.T) if self.rank else Q.T
             removal = BasisRemoval(self.basis_index, normals, np.eye(len(Q)) - Q @ Q.T)
         else:
             normals = (self.basis_to_features * self.scale[:, None]).T
