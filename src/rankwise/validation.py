@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from rankwise.numerics.exact_integers import first_inexact
+from rankwise.numerics.arrays import first_inexact
 from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.threads import run
 

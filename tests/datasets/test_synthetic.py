@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 
 import rankwise as rw
-from rankwise.datasets import make_ranking, make_rock_paper_scissors
+from rankwise.applications.ppi import InteractionRanker
+from rankwise.datasets import (
+    make_hybrid_search,
+    make_ppi_corpus,
+    make_ranking,
+    make_rock_paper_scissors,
+)
+from rankwise.datasets.synthetic import INTERACTING
+from rankwise.metrics import concordance
 
 
 @pytest.mark.parametrize("w", [1, 10, 100])
@@ -77,3 +85,40 @@ def test_made_grades_and_sparse_features():
     for options in ({"n_items": (5, 2)}, {"grades": 1}, {"density": 2.0}, {"n_queries": 0}):
         with pytest.raises(ValueError, match=next(iter(options))):
             make_ranking(**options)
+
+
+def test_a_sentence_is_whole():
+    corpus = make_ppi_corpus(3, 4, random_state=0)
+    assert len(corpus) == len(corpus.pairs) == 12
+    assert len(corpus.documents) == 3
+    for sentence in corpus:
+        for token in sentence.tokens:
+            assert sentence.text[token.start : token.end] == token.text
+        (pair,) = sentence.pairs
+        assert sentence.tokens_of(pair.entity1) == [0]
+        assert sentence.tokens_of(pair.entity2) == [2]
+        assert pair.interaction == (sentence.tokens[1].text in INTERACTING)
+
+
+def test_equal_seeds_give_equal_sentences():
+    first, again, other = (make_ppi_corpus(random_state=seed) for seed in (1, 1, 2))
+    assert [s.text for s in first] == [s.text for s in again] != [s.text for s in other]
+
+
+def test_it_can_be_learnt():
+    ranker = InteractionRanker().fit(make_ppi_corpus(random_state=0))
+    assert ranker.auc_ == pytest.approx(1.0)
+
+
+def test_the_signals_help():
+    data = make_hybrid_search(100, 20, 16, random_state=0)
+    assert data.query.shape == data.document.shape == (2000, 16)
+    assert data.query.dtype == np.float32 and set(data.y) == {0, 1, 2, 3}
+    cosine = (data.query * data.document).sum(axis=1)
+    for signal in (data.bm25, cosine):
+        assert 0.6 < concordance(data.y, signal, data.qid) < 0.85
+    again = make_hybrid_search(100, 20, 16, random_state=0)
+    np.testing.assert_array_equal(data.bm25, again.bm25)
+    for options in ({"n_queries": 0}, {"dimensions": -1}, {"noise": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(options))):
+            make_hybrid_search(**options)

@@ -13,7 +13,7 @@ import rankwise as rw
 from rankwise import ConditionalRanker, TwoStepRanker
 from rankwise.exceptions import KernelRepairWarning
 from rankwise.metrics import conditional_error
-from rankwise.spaces.kernel_repairs import repaired
+from rankwise.spaces.definiteness import repaired
 from tests import reference_two_step as reference
 
 RNG = np.random.default_rng(0)

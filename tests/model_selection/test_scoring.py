@@ -5,9 +5,11 @@ import pytest
 from numpy.testing import assert_allclose
 
 from rankwise import RLS, Preferences, RankRLS, RankRLSCV, metrics
-from rankwise.metrics import UndefinedMetric
+from rankwise.metrics import UndefinedMetric, concordance, ndcg
+from rankwise.metrics.scorers import read_scoring
 from rankwise.model_selection.folds import Folds
-from rankwise.model_selection.scoring import score_folds, score_pairs
+from rankwise.model_selection.scoring import condition_values, score_folds, score_pairs
+from rankwise.supervision.queries import Queries
 from tests.evaluation.small_data import QID, B, X, Y
 
 GRID = np.array([0.1, 10.0])
@@ -115,3 +117,16 @@ def test_explicit_preferences_have_no_scores_to_judge():
     problem = RankRLS().hold_outs(X, preferences=Preferences.from_scores(Y))
     with pytest.raises(ValueError, match="not explicit preferences"):
         score_folds(problem, Folds(2, problem.supervision.queries), GRID, None)
+
+
+def test_each_condition_is_judged_alone():
+    rng = np.random.default_rng(0)
+    y, s = rng.integers(0, 3, 40).astype(float), rng.normal(size=40)
+    codes = np.repeat(np.arange(8), 5)
+    y[:5] = 1.0
+    conditions = Queries.from_labels(codes, 40)
+    for scoring, measure in ((None, concordance), ("ndcg", ndcg), (concordance, concordance)):
+        found = condition_values(read_scoring(scoring), y, s, conditions)
+        assert np.isnan(found[0])
+        expected = [measure(y[codes == c], s[codes == c]) for c in range(1, 8)]
+        np.testing.assert_allclose(found[1:], expected)

@@ -6,12 +6,13 @@ import pytest
 from scipy import sparse
 from sklearn.base import clone
 
-from rankwise import ConditionalRanker, ConditionalRankerCV
+from rankwise import ConditionalRanker, ConditionalRankerCV, TwoStepRanker
 from rankwise.exceptions import InvalidKernel, KernelRepairWarning
 from rankwise.kernels import InteractionProfile, Kernel, KernelSum
 from rankwise.metrics import ranking_error
 from rankwise.selection import ColumnSplit, EdgeSplit, RowColumnSplit, RowSplit
-from rankwise.spaces.kernel_repairs import repaired
+from rankwise.spaces.definiteness import repaired
+from rankwise.spaces.node_kernels import pair_of, side_kernels
 from tests import reference_conditional as reference
 
 RNG = np.random.default_rng(0)
@@ -347,3 +348,13 @@ def test_holdouts_with_item_effects_and_repairs_equal_refits():
         found = model.leave_row_out()[u]
         expected = plain.predict(fixed[0][[u]][:, kept], fixed[1])[0]
         np.testing.assert_allclose(found, expected, atol=1e-8)
+
+
+def test_each_argument_is_one_value_or_a_pair():
+    model = TwoStepRanker(kernel=("rbf", "poly"), gamma=(0.3, None), degree=2, coef0=[0.0, 1.5])
+    assert side_kernels(model) == (Kernel("rbf", 0.3, 2, 0.0), Kernel("poly", None, 2, 1.5))
+    assert pair_of(3.0, "alpha") == (3.0, 3.0)
+    with pytest.raises(ValueError, match="gamma must be one value, or a pair"):
+        pair_of((1, 2, 3), "gamma")
+    with pytest.raises(ValueError, match="gamma"):
+        side_kernels(TwoStepRanker(gamma=(0.3, -1.0)))

@@ -2,9 +2,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
 
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.nodes import Nodes, centre_kernel
+from rankwise.spaces.nodes import KnownNodes, Nodes, centre_kernel
 
 
 @given(st.integers(1, 12), st.integers(1, 6), st.sampled_from(["linear", "rbf"]), st.booleans())
@@ -33,3 +34,21 @@ def test_some_of_the_nodes(kernel):
     part, whole = (Nodes.build(Z, Kernel(kernel), "the nodes") for Z in (X[kept], X))
     np.testing.assert_allclose(whole.take(kept).rows, part.rows)
     np.testing.assert_allclose(whole.take(kept).represent(X), part.represent(X))
+
+
+def test_nodes_are_recognised_by_equal_rows():
+    X = np.array([[1.0, 0.0, 2.0], [0.0, 0.0, 0.0], [3.0, 1.0, 0.0]])
+    U = np.array([[3.0, 1.0, 0.0], [1.0, -0.0, 2.0], [1.0, 1e-16, 2.0], [0.0, -0.0, 0.0]])
+    expected = np.array([[0, 0, 1], [1, 0, 0], [0, 0, 0], [0, 1, 0]])
+    for of_X in (X, sparse.csr_array(X)):
+        known = KnownNodes(of_X)
+        for of_U in (U, sparse.csr_array(U)):
+            np.testing.assert_array_equal(known.recognise(of_U).toarray(), expected)
+    stored_zero = sparse.csr_array(([0.0, 3.0, 1.0], [2, 0, 1], [0, 3]), shape=(1, 3))
+    np.testing.assert_array_equal(KnownNodes(X).recognise(stored_zero).toarray(), [[0, 0, 1]])
+
+
+def test_equal_training_nodes_share():
+    X = np.array([[1.0], [2.0], [1.0]])
+    found = KnownNodes(X).recognise(np.array([[1.0], [5.0]])).toarray()
+    np.testing.assert_array_equal(found, [[0.5, 0.0, 0.5], [0.0, 0.0, 0.0]])

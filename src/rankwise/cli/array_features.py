@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.cli.cell_options import CellOptions
 from rankwise.cli.console import Mistake
+from rankwise.cli.data_options import CellOptions
 from rankwise.cli.run_files import named_file
 from rankwise.io.array_files import as_features, read_arrays
 from rankwise.workflow.ranking_data import Items, counted

@@ -144,7 +144,7 @@ def _read(path: str, files: DataOptions) -> tuple[Any, list[str], DataOptions]:
     """Lazy data with whole queries in each partition, and the features and columns of a table."""
     from rankwise.dask import partition_by_query, read_letor, read_table
     from rankwise.dask.lazy_readers import TABLES
-    from rankwise.io.folders import files_of
+    from rankwise.io.source import files_of
 
     if path == "-":
         raise Mistake("a cluster reads files, not standard input.")

@@ -18,9 +18,8 @@ import click
 from rankwise.cli.console import Mistake, PartlyDone, in_words, say, working
 from rankwise.cli.data_options import DataOptions
 from rankwise.cli.model_files import ModelAndData
-from rankwise.cli.predictions import write_predictions
-from rankwise.cli.result_files import ENDINGS
-from rankwise.io.folders import files_of
+from rankwise.cli.result_files import ENDINGS, write_predictions
+from rankwise.io.source import files_of
 from rankwise.numerics.progress import progress_bar
 
 COMPRESSED = {".gz", ".xz", ".bz2"}

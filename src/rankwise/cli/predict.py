@@ -81,7 +81,7 @@ def predict(
             raise Mistake(f"--{name} is for a folder of data files: DATA is one file.")
     check_writable(output)
     with working("predicting"):
-        from rankwise.cli.predictions import write_predictions
+        from rankwise.cli.result_files import write_predictions
 
         scored = task.scored()
     write_predictions(scored, output, kind or kind_of(output, "scores"), tag)

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.cli.cell_options import CellOptions
+from rankwise.cli.data_options import CellOptions
 from rankwise.exceptions import ReadError
 from rankwise.io.cell_numbers import AMBIGUOUS
 from rankwise.io.feature_columns import (

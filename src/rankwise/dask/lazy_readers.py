@@ -15,7 +15,7 @@ from sklearn.utils import Bunch
 from rankwise.dask.cluster import Cluster, joined
 from rankwise.exceptions import ReadError
 from rankwise.io import letor
-from rankwise.io.folders import files_of
+from rankwise.io.source import files_of
 from rankwise.numerics.threads import single_thread
 from rankwise.supervision.censored import Censored
 

@@ -1,8 +1,11 @@
 """Readers of data files, and generators of data whose true model is known."""
 
-from rankwise.datasets.hybrid_search import make_hybrid_search
-from rankwise.datasets.simulated_corpus import make_ppi_corpus
-from rankwise.datasets.synthetic import make_ranking, make_rock_paper_scissors
+from rankwise.datasets.synthetic import (
+    make_hybrid_search,
+    make_ppi_corpus,
+    make_ranking,
+    make_rock_paper_scissors,
+)
 from rankwise.io.edge_lists import read_preferences, read_ratings
 from rankwise.io.kernel_files import read_kernel
 from rankwise.io.letor import read_letor, write_letor

@@ -18,6 +18,7 @@ from rankwise.evaluation.compared_estimates import (
     Model,
     held_out_estimates,
     out_of_fold_estimates,
+    statement_estimates,
 )
 from rankwise.evaluation.comparison_result import Comparison, Difference
 from rankwise.evaluation.estimators import (
@@ -31,7 +32,6 @@ from rankwise.evaluation.intervals import warn_of_few
 from rankwise.evaluation.judged_folds import checked_scores
 from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
-from rankwise.evaluation.statement_estimates import statement_estimates
 from rankwise.evaluation.truths import most_units
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.model_selection.folds import RandomState, Splits, group_labels

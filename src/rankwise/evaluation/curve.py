@@ -1,8 +1,13 @@
-"""A curve of held-out scores with their errors, and its picture."""
+"""A curve of held-out scores with their errors, and its picture.
+
+matplotlib is imported when something is drawn and not before (extra `plot`).
+"""
 
 from __future__ import annotations
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -10,7 +15,6 @@ from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
-from rankwise.evaluation.drawing import current_axes, new_axes
 from rankwise.io.atomic import write_atomically
 from rankwise.metrics.scorers import read_scoring
 from rankwise.model_selection.choosing import largest_of_best
@@ -105,3 +109,27 @@ class Curve:
         figure.savefig(picture, dpi=120, format=path.suffix[1:] or "png")
         write_atomically(path, [picture.getbuffer()])
         return path
+
+
+@contextmanager
+def _naming_the_extra() -> Iterator[None]:
+    try:
+        yield
+    except ImportError as error:
+        raise ImportError(
+            f"drawing needs matplotlib ({error}): install it with pip install 'rankwise[plot]'."
+        ) from error
+
+
+def new_axes() -> Axes:
+    """The axes of a new figure, which needs no display and which pyplot does not know."""
+    with _naming_the_extra():
+        from matplotlib.figure import Figure
+    return Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+
+
+def current_axes() -> Axes:
+    """The current axes of pyplot, which notebooks show."""
+    with _naming_the_extra():
+        from matplotlib import pyplot
+    return pyplot.gca()

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 from sklearn.pipeline import Pipeline
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.drawing import current_axes, new_axes
+from rankwise.evaluation.curve import current_axes, new_axes
 from rankwise.evaluation.estimators import as_items, fitted, scores_of
 from rankwise.evaluation.judged_folds import JudgedFolds, checked_scores, refitting_folds, several
 from rankwise.evaluation.truths import Truth, supervision_of

@@ -18,7 +18,7 @@ from rankwise.evaluation.relational_folds import HeldOutEdges
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance
 from rankwise.metrics.scorers import OwnMeasure, Scorer
-from rankwise.model_selection.condition_values import condition_values
+from rankwise.model_selection.scoring import condition_values
 from rankwise.supervision.queries import Queries
 
 GROUPS = 40

@@ -16,7 +16,7 @@ from rankwise.learners.relation_model_search import SETTINGS
 from rankwise.model_selection.folds import Fold, RandomState
 from rankwise.numerics.progress import track
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.side_kernels import pair_of
+from rankwise.spaces.node_kernels import pair_of
 from rankwise.supervision.relation import Labels, RelationTask, check_labels
 from rankwise.validation import check_choice
 

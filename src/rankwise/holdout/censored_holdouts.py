@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from rankwise.losses.censored_laplacian import CensoredLaplacian
-from rankwise.losses.comparable_rows import ComparableRows
+from rankwise.losses.quadratic_loss import ComparableRows
 from rankwise.numerics.arrays import dense
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import over_ranges

@@ -26,8 +26,7 @@ from rankwise.holdout.small_holdouts import LEVERAGE, PAIRS_AT_ONCE, SmallHoldou
 from rankwise.losses.epsilon_insensitive import pair_normaliser
 from rankwise.losses.laplacian import ScoreLaplacian
 from rankwise.losses.quadratic_loss import FreeRows
-from rankwise.numerics.block_cholesky import WHOLE, inverse_in_place
-from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
+from rankwise.numerics.block_cholesky import WHOLE, inverse_in_place, largest_eigenvalue
 from rankwise.solvers.rounding_errors import blur_of
 from rankwise.spaces.space import Gram
 from rankwise.supervision.supervision import ScoredItems

@@ -33,10 +33,9 @@ from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.small_holdouts import LEVERAGE, SmallHoldouts
 from rankwise.holdout.statement_holdouts import StatementHoldouts
 from rankwise.holdout.tie_free import TieFreeQuery
-from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs
 from rankwise.losses.laplacian import RowLaplacian
-from rankwise.losses.quadratic_loss import FreeRows, QuadraticLoss, TieFreeRows
+from rankwise.losses.quadratic_loss import ComparableRows, FreeRows, QuadraticLoss, TieFreeRows
 from rankwise.solvers.cholesky import NormalEquations
 from rankwise.solvers.dual_spectrum import DualSpectrum
 from rankwise.solvers.resolvent import Resolvent

@@ -15,10 +15,9 @@ from rankwise.exceptions import MissingRequirement
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.holdout.quadratic_holdouts import QuadraticHoldouts
-from rankwise.holdout.turned_statements import TurnedStatements
-from rankwise.losses.comparable_rows import ComparableRows
+from rankwise.holdout.statement_holdouts import TurnedStatements
 from rankwise.losses.compared_pairs import ComparedPairs
-from rankwise.losses.quadratic_loss import QuadraticLoss
+from rankwise.losses.quadratic_loss import ComparableRows, QuadraticLoss
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.cholesky import CholeskySolver, LostDigits, NormalEquations
 from rankwise.solvers.conjugate_gradients import ConjugateGradientSolver

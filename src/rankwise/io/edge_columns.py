@@ -10,8 +10,7 @@ import numpy as np
 from rankwise.exceptions import ReadError
 from rankwise.io.cell_numbers import is_missing, number_with, plain_number
 from rankwise.io.edge_lists import HEADERS
-from rankwise.io.near_names import no_column
-from rankwise.io.table_columns import Columns
+from rankwise.io.table_columns import Columns, no_column
 
 ROLES = ("row", "column", "value")
 

@@ -15,8 +15,7 @@ import numpy as np
 
 from rankwise.exceptions import ReadError
 from rankwise.io.cell_numbers import DECIMALS, KINDS, Style
-from rankwise.io.near_names import did_you_mean
-from rankwise.io.table_columns import Columns
+from rankwise.io.table_columns import Columns, did_you_mean
 from rankwise.numerics.memory import refuse_too_large
 
 

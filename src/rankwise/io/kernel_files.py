@@ -9,10 +9,10 @@ import numpy as np
 
 from rankwise.exceptions import ReadError
 from rankwise.io.edge_lists import split_lines
-from rankwise.io.near_names import did_you_mean
 from rankwise.io.relation_arrays import NamedMatrix, holds_arrays, read_matrix
 from rankwise.io.relation_tables import read_named_matrix
 from rankwise.io.source import Readable, read_source
+from rankwise.io.table_columns import did_you_mean
 
 if TYPE_CHECKING:
     from sklearn.utils import Bunch

@@ -1,17 +1,20 @@
-"""The named columns of a table, read as numbers, text or labels when a caller asks."""
+"""The named columns of a table, read as numbers, text or labels when a caller asks.
+
+A message says which columns there are if one is absent.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
 
 from rankwise.exceptions import ReadError
 from rankwise.io.cell_numbers import CellError, Style, is_missing, read_cells
-from rankwise.io.near_names import no_column
 
 INTEGER = re.compile(r"0|-?[1-9]\d{0,17}", re.ASCII)
 
@@ -187,3 +190,19 @@ def distinct_cells(cells: np.ndarray) -> tuple[list[str], np.ndarray]:
     number: dict[str, int] = {}
     codes = np.fromiter((number.setdefault(c, len(number)) for c in cells), np.int64, len(cells))
     return list(number), codes
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """ " Did you mean 'score'?", or nothing if no known name is near."""
+    by_lower: dict[str, str] = {}
+    for one in known:
+        by_lower.setdefault(one.lower(), one)
+    near = get_close_matches(name.lower(), by_lower, n=1, cutoff=0.6)
+    return f" Did you mean {by_lower[near[0]]!r}?" if near else ""
+
+
+def no_column(table: str, name: str, role: str, known: Iterable[str]) -> str:
+    """The message for a column that a table does not have."""
+    names = list(known)
+    listed = ", ".join(map(repr, names[:20])) + (", ..." if len(names) > 20 else "")
+    return f"{table} has no column {name!r} ({role}); it has {listed}.{did_you_mean(name, names)}"

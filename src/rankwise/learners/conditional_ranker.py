@@ -15,9 +15,9 @@ from rankwise.learners.relation_model import RelationModel
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.spaces.kernels import Kernel
+from rankwise.spaces.node_kernels import pair_of
 from rankwise.spaces.nystrom_map import RandomState
 from rankwise.spaces.pair_function import PairEffects
-from rankwise.spaces.side_kernels import pair_of
 from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import warn_if_not_mirrored
 from rankwise.validation import check_alphas, check_positive

@@ -18,8 +18,8 @@ from rankwise.learners.relation_model_search import SETTINGS, RelationModelSearc
 from rankwise.metrics.scorers import OwnMeasure, Scorer, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
 from rankwise.model_selection.choosing import ScoredGrid, search_grid
-from rankwise.model_selection.condition_values import condition_values
 from rankwise.model_selection.folds import Fold
+from rankwise.model_selection.scoring import condition_values
 from rankwise.numerics.progress import track
 from rankwise.solvers.relation_problem import RelationProblem
 from rankwise.supervision.queries import Queries

@@ -14,9 +14,8 @@ from rankwise.learners.relation_model import RelationModel, check_domains, repor
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.two_step import Alphas, RidgeSide, TwoStep
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.node_kernels import repaired_kernels
+from rankwise.spaces.node_kernels import pair_of, repaired_kernels
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.side_kernels import pair_of
 from rankwise.supervision.filled_relation import Fill, FilledRelation, check_fill
 from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import RelationTask, check_labels, warn_if_not_mirrored

@@ -29,7 +29,7 @@ from rankwise.losses.laplacian import Laplacian, Target
 from rankwise.losses.query_weights import QueryWeighting
 from rankwise.numerics.arrays import LazyRows, Matrix, dense
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.squares import add_squares
+from rankwise.numerics.products import add_squares
 from rankwise.numerics.threads import one_blas_thread, over_ranges
 from rankwise.numerics.tiles import mirror_upper, transpose_in_place
 from rankwise.supervision.queries import Queries

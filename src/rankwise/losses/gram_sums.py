@@ -25,7 +25,7 @@ import numpy as np
 from rankwise.losses.half_rows import HalfRows, Span, half_rows
 from rankwise.numerics.arrays import LazyRows, origin_of
 from rankwise.numerics.compiled import compiled
-from rankwise.numerics.squares import add_squares
+from rankwise.numerics.products import add_squares
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
 

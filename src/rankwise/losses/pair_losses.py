@@ -16,12 +16,11 @@ from typing import Self, cast
 import numpy as np
 
 from rankwise.losses.censored_laplacian import CensoredLaplacian
-from rankwise.losses.comparable_rows import ComparableRows
 from rankwise.losses.compared_pairs import ComparedPairs, StatementCosts
-from rankwise.losses.graph_laplacian import GraphLaplacian
+from rankwise.losses.graph_laplacian import GraphLaplacian, PairCost, PairGraph, SquaredTargets
 from rankwise.losses.laplacian import ScoreLaplacian, Target
-from rankwise.losses.pair_graph import PairCost, PairGraph, SquaredTargets
 from rankwise.losses.quadratic_loss import (
+    ComparableRows,
     FreeRows,
     HoldoutRule,
     Quadratic,

@@ -20,7 +20,11 @@ import numpy as np
 from rankwise.losses.laplacian import Laplacian, PointLaplacian, Target
 from rankwise.losses.query_weights import PAIRS, QueryWeighting, kept_pair_total
 from rankwise.numerics.arrays import Matrix
+from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ScoredItems, Supervision
+
+FLOPS = 2.5
+"""A small system that is solved in a loop takes so much longer than its share of a large matrix."""
 
 
 @dataclass(frozen=True)
@@ -179,3 +183,23 @@ class PointwiseLoss(QuadraticLoss):
 
     def holdout_rule(self, supervision: Supervision) -> HoldoutRule:
         return FreeRows(supervision.weight)
+
+
+@dataclass(frozen=True)
+class ComparableRows(HoldoutRule):
+    """Items whose pairs are those of CensoredLaplacian with these levels and events.
+
+    `target` (m,) holds scores whose differences are the targets of the pairs, or is None if the
+    target of every pair is 1.
+    """
+
+    level: np.ndarray
+    event: np.ndarray
+    queries: Queries
+    weighting: QueryWeighting
+    target: np.ndarray | None
+
+    def pair_matrices_for(self, n_features: int) -> int:
+        """The price of leave-pair-out in matrices of all items: m²/2 systems of n unknowns."""
+        n, m = float(n_features), len(self.weight)
+        return max(1, round(FLOPS * (n**3 / 3 + 2 * n**2) / m))

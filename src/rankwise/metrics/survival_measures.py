@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from rankwise.exceptions import UndefinedMetric
-from rankwise.losses.comparable_counts import comparable_items
+from rankwise.losses.item_concordance import comparable_items
 from rankwise.metrics.score_vectors import no_pair_to_order, outcome_and_predicted, real_array
 from rankwise.metrics.survival_curves import censoring_curve, survival_curve
 from rankwise.numerics.compiled import compiled

@@ -15,7 +15,7 @@ from sklearn.model_selection import KFold
 
 from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.protocol import Alphas
-from rankwise.holdout.turned_statements import TurnedStatements
+from rankwise.holdout.statement_holdouts import TurnedStatements
 from rankwise.metrics.ties import tied
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Fold, RandomState, Splits
 from rankwise.numerics.progress import track

@@ -16,6 +16,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.holdout.pair_systems import Judged
 from rankwise.holdout.protocol import Alphas, HeldOut
 from rankwise.losses.item_concordance import item_concordance, query_concordance
+from rankwise.losses.pair_counts import concordant_pairs
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
 from rankwise.metrics.ties import tied
 from rankwise.metrics.uncertainty import jackknife, mean_over_units, share_of_pairs
@@ -252,3 +253,22 @@ def _score_single_unit(
             raise UndefinedMetric("cross-validation found nothing to judge: all scores are equal.")
         scores[i, j], influence[i, :, j] = share_of_pairs(counted, right)
     return scores, influence
+
+
+def condition_values(
+    measure: Scorer | OwnMeasure, y: np.ndarray, s: np.ndarray, conditions: Queries
+) -> np.ndarray:
+    """(q,) the measure of each condition, nan if it has nothing to judge.
+
+    Concordance takes one pass over all conditions, O(m log m).
+    """
+    if isinstance(measure, Scorer) and measure.name == "concordance":
+        pairs, right = concordant_pairs(y, s[:, None], conditions)
+        return np.divide(right[:, 0], pairs, out=np.full(len(pairs), np.nan), where=pairs > 0)
+    values = []
+    for items in conditions:
+        try:
+            values.append(measure.measure(y[items], s[items]) if np.ptp(y[items]) > 0 else np.nan)
+        except UndefinedMetric:
+            values.append(np.nan)
+    return np.array(values)

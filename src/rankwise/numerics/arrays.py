@@ -1,9 +1,10 @@
-"""The kinds of matrices that hold items, and how one becomes the other."""
+"""The kinds of matrices that hold items, how one becomes the other, and what float64 would lose."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TypeAlias
+from numbers import Integral
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -14,6 +15,8 @@ Matrix: TypeAlias = np.ndarray | sparse.csr_array | sparse.csr_matrix
 
 SOME = 256
 """So many items are looked at first, because they often show what all would."""
+LARGEST_EXACT = 2**53
+"""All integers up to this are exact as float64; beyond it, neighbours are the same float."""
 
 
 def dense(X: Matrix) -> np.ndarray:
@@ -84,3 +87,31 @@ class LazyRows(ABC):
     def finish(self, G: np.ndarray, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Sums over the matrix from the same sums over `rows`."""
         return G, moments
+
+
+def first_inexact(array: np.ndarray) -> tuple[int, ...] | None:
+    """The place of the first integer that differs from its float64, if there is any.
+
+    One pass over integers of 64 bits, one over the entries of an object array; else nothing.
+    """
+    if array.dtype.kind == "O":
+        wrong = np.array([_is_inexact(value) for value in array.ravel()], dtype=bool)
+    elif array.dtype.kind in "iu" and array.dtype.itemsize == 8 and array.size:
+        if int(array.min()) >= -LARGEST_EXACT and int(array.max()) <= LARGEST_EXACT:
+            return None
+        with np.errstate(invalid="ignore"):
+            wrong = (array.astype(np.float64).astype(array.dtype) != array).ravel()
+    else:
+        return None
+    if not wrong.any():
+        return None
+    return tuple(int(i) for i in np.unravel_index(int(np.argmax(wrong)), array.shape))
+
+
+def _is_inexact(value: Any) -> bool:
+    if not isinstance(value, Integral) or -LARGEST_EXACT <= int(value) <= LARGEST_EXACT:
+        return False
+    try:
+        return int(float(int(value))) != int(value)
+    except OverflowError:
+        return True

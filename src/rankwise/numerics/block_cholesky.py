@@ -1,4 +1,4 @@
-"""Cholesky factorisation of large matrices by blocks.
+"""Large semi-definite matrices: their Cholesky factor by blocks, and their size.
 
 With two threads, OpenBLAS writes beyond its buffers in LAPACK's dpotrf, or in a product F Fᵀ, of
 about 16,000 rows or more, and the process ends. Ordinary products of blocks are safe and as fast.
@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.linalg import LinAlgError, lapack, solve_triangular
 
+from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper
 
 WHOLE, BLOCK = 8192, 2048
@@ -62,3 +63,26 @@ def _lower_factor(A: np.ndarray) -> np.ndarray:
     if failed:
         raise LinAlgError(f"the leading minor of order {failed} is not positive definite.")
     return upper.T
+
+
+def largest_eigenvalue(A: np.ndarray, steps: int = 3) -> float:
+    """A lower bound of the largest eigenvalue of a semi-definite A by power iterations, O(m²).
+
+    The start is the column with the largest diagonal entry. The bound is usually within a factor
+    of 2, and at least the largest diagonal entry. Any scale of A will do; inf or nan if A is not
+    finite.
+    """
+    if not len(A):
+        return 0.0
+    first = int(np.diagonal(A).argmax())
+    largest, v = A[first, first], A[first]
+    with one_blas_thread():  # the threads of NumPy's BLAS would compete with those of SciPy's
+        for _ in range(steps):
+            size = np.abs(v).max()
+            if not 0 < size < np.inf:
+                return float(max(largest, size))
+            v = v / size  # so that the squares in the norm neither overflow nor underflow
+            v = v / np.linalg.norm(v)
+            image = A @ v
+            largest, v = max(largest, v @ image), image
+    return float(largest)

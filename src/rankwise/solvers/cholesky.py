@@ -17,8 +17,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, lapack
 
 from rankwise.losses.quadratic_loss import Quadratic
-from rankwise.numerics.block_cholesky import cholesky_in_place
-from rankwise.numerics.largest_eigenvalue import largest_eigenvalue
+from rankwise.numerics.block_cholesky import cholesky_in_place, largest_eigenvalue
 from rankwise.numerics.threads import one_blas_thread
 from rankwise.numerics.tiles import mirror_upper
 from rankwise.solvers.rounding_errors import blur_of, refuse_overflow, size_before_centring

@@ -11,16 +11,16 @@ import numbers
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import product
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from sklearn.base import BaseEstimator
 
 from rankwise.spaces.kernels import Kernel
-from rankwise.spaces.side_kernels import pair_of, side_kernels
 from rankwise.validation import check_choice, check_positive
 
 REPAIRS = ("clip", "flip", "shift")
+ARGUMENTS = ("kernel", "gamma", "degree", "coef0")
 
 
 @dataclass(frozen=True)
@@ -230,3 +230,30 @@ def relation_kernels(estimator: Any) -> tuple[SideKernel, SideKernel]:
         others = values["item_effect"][side], values["repair"][side]
         sides.append(side_kernel(values["kernel"][side], parameters, *others))
     return sides[0], sides[1]
+
+
+class HasSideKernels(Protocol):
+    """An estimator whose kernel arguments may be pairs (rows, columns)."""
+
+    kernel: str | Callable | tuple
+    gamma: float | tuple | None
+    degree: float | tuple
+    coef0: float | tuple
+
+
+def pair_of(value: Any, name: str) -> tuple[Any, Any]:
+    """(rows, columns) from one value for both sides, or from a pair; a ValueError otherwise."""
+    if not isinstance(value, tuple | list):
+        return value, value
+    if len(value) != 2:
+        raise ValueError(f"{name} must be one value, or a pair (rows, columns); got {value!r}.")
+    return value[0], value[1]
+
+
+def side_kernels(estimator: HasSideKernels) -> tuple[Kernel, Kernel]:
+    """The checked kernels of the row nodes and of the column nodes."""
+    pairs = [pair_of(getattr(estimator, name), name) for name in ARGUMENTS]
+    rows, columns = (Kernel(*(pair[side] for pair in pairs)) for side in (0, 1))
+    for kernel in (rows, columns):
+        kernel.check()
+    return rows, columns

@@ -1,6 +1,6 @@
 """Names that a user may have meant."""
 
-from rankwise.io.near_names import did_you_mean, no_column
+from rankwise.io.table_columns import did_you_mean, no_column
 
 
 def test_near_names_are_offered():

@@ -3,7 +3,7 @@
 import pytest
 
 from rankwise.exceptions import ReadError
-from rankwise.io.folders import files_of
+from rankwise.io.source import files_of
 
 
 @pytest.fixture

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from numpy.testing import assert_allclose
 
 from rankwise import Censored
-from rankwise.losses.comparable_counts import comparable_items, comparable_pairs
+from rankwise.losses.item_concordance import comparable_items, comparable_pairs
 from rankwise.supervision.queries import Queries
 from tests.reference_survival import comparable
 
