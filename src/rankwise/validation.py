@@ -11,7 +11,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import check_array, validate_data
 
-from rankwise.numerics.arrays import first_inexact
+from rankwise.numerics.arrays import canonical, first_inexact
 from rankwise.numerics.frame_columns import matched_columns
 from rankwise.numerics.threads import run
 
@@ -140,9 +140,7 @@ def check_items(estimator, X, *, reset: bool, dtype=np.float64, finite: bool = T
             ensure_all_finite=False,
             ensure_min_samples=1,
         )
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     if finite:
         refuse_non_finite(X, "X", getattr(estimator, "feature_names_in_", None))
     return X
@@ -320,6 +318,16 @@ def check_positive(name: str, value, *, zero: bool = False) -> float:
             return number
     bound = "not negative" if zero else "positive"
     raise ValueError(f"{name} must be a finite number, {bound}; got {value!r}.")
+
+
+def check_count(name: str, value, least: int = 1, *, none: bool = False):
+    """An integer of at least `least`, or None where `none` allows it."""
+    if value is None and none:
+        return None
+    if isinstance(value, numbers.Integral) and not isinstance(value, bool) and int(value) >= least:
+        return int(value)
+    wanted = "a positive integer" if least == 1 else f"an integer of at least {least}"
+    raise ValueError(f"{name} must be {'None or ' if none else ''}{wanted}; got {value!r}.")
 
 
 def check_choice(name: str, value, options) -> None:

@@ -11,8 +11,13 @@ from sklearn.linear_model import Ridge
 
 from rankwise import RankRLS, RankSVM, metrics
 from rankwise.evaluation import BaselineVerdict, compare
-from rankwise.evaluation.intervals import TRAINING
-from rankwise.evaluation.paired_tests import SETTLED, PairedDifference, paired_p, training_factor
+from rankwise.evaluation.intervals import (
+    SETTLED,
+    TRAINING,
+    PairedDifference,
+    paired_p,
+    training_factor,
+)
 from rankwise.exceptions import EstimateWarning
 
 RNG = np.random.default_rng(11)

@@ -13,8 +13,7 @@ from sklearn.preprocessing import FunctionTransformer
 
 from rankwise import RankRLS, RankRLSCV, RankSVM, metrics
 from rankwise.evaluation import compare
-from rankwise.evaluation.intervals import TRAINING
-from rankwise.evaluation.paired_tests import holm, paired_p
+from rankwise.evaluation.intervals import TRAINING, holm, paired_p
 from tests import reference_evaluation as reference
 from tests.evaluation.small_data import QID, B, X, Y
 

@@ -110,7 +110,7 @@ def test_features_beyond_use_let_the_criterion_rise():
 
 def test_bad_arguments():
     for wrong in (0, -1, 2.5, True, "all"):
-        with pytest.raises(ValueError, match="n_features_to_select must be an integer"):
+        with pytest.raises(ValueError, match="n_features_to_select must be a positive integer"):
             GreedyRankRLS(wrong).fit(X, Y)
     with pytest.raises(ValueError, match="alpha must be a finite number"):
         GreedyRankRLS(2, 0).fit(X, Y)

@@ -10,6 +10,7 @@ from rankwise import Censored, UndefinedMetric, metrics
 from tests import reference_survival
 
 ITEM = st.tuples(st.booleans(), st.integers(0, 8), st.integers(0, 5), st.integers(0, 1))
+OUTCOMES = st.lists(st.tuples(st.booleans(), st.integers(0, 6)), min_size=1, max_size=14)
 
 
 def draw(seed, m=40, n=60, times=30):
@@ -114,3 +115,92 @@ def test_what_cannot_be_weighed_is_refused():
         metrics.cumulative_dynamic_auc(train, Censored([0, 1, 0], [1, 2, 3]), [1, 2, 3], [1.0])
     with pytest.raises(ValueError, match="y holds censored outcomes"):
         metrics.ndcg(test, [1, 2, 3])
+
+
+@given(OUTCOMES)
+def test_curves_are_products_over_the_times(outcomes):
+    event, time = (np.array(part) for part in zip(*outcomes))
+    y, left = Censored(event, time), 1.0
+    grid = np.arange(-1, 8)
+    survival = []
+    for t in grid:
+        died, at_risk = (event & (time == t)).sum(), (time >= t).sum()
+        left *= 1 - died / at_risk if died else 1.0
+        survival.append(left)
+    assert_allclose(metrics.survival_curve(y).at(grid), survival, atol=1e-12)
+    followed = [reference_survival.still_followed(event, time, t) for t in grid]
+    assert_allclose(metrics.censoring_curve(y).at(grid), followed, atol=1e-12)
+
+
+def test_a_curve_tells_its_errors_and_its_median():
+    y = Censored([1, 1, 0, 1, 0], [1, 2, 2, 4, 5])
+    curve = metrics.survival_curve(y)
+    assert curve.times.tolist() == [1, 2, 4] and curve.at_risk.tolist() == [5, 4, 2]
+    assert_allclose(curve.survival, [0.8, 0.6, 0.3])
+    greenwood = np.cumsum([1 / (5 * 4), 1 / (4 * 3), 1 / (2 * 1)])
+    assert_allclose(curve.error, curve.survival * np.sqrt(greenwood))
+    assert curve.median() == 4 and curve.last == 5
+    assert metrics.survival_curve(Censored([0, 1, 0], [1, 1, 2])).median() is None
+    assert metrics.survival_curve(Censored([1, 1], [1, 1])).error.tolist() == [0.0]
+    with pytest.raises(UndefinedMetric, match="outcome is empty"):
+        metrics.survival_curve(Censored([], []))
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_log_rank_equal_to_scikit_survival(seed):
+    compare = pytest.importorskip("sksurv.compare", reason="scikit-survival is not installed")
+    rng = np.random.default_rng(seed)
+    m = 40
+    y, group = Censored(rng.random(m) < 0.6, rng.integers(0, 12, m)), rng.integers(0, 3, m)
+    expected = compare.compare_survival(np.asarray(y), group)
+    found = metrics.log_rank_test([y[group == k] for k in range(3)])
+    assert_allclose(found, expected, rtol=1e-8)
+
+
+def test_log_rank_of_two_groups_by_hand():
+    """At each event: expected deaths by share at risk, hypergeometric variance."""
+    first, second = Censored([1, 1, 0], [1, 3, 4]), Censored([1, 1, 1], [2, 3, 5])
+    time = np.concatenate((first.time, second.time))
+    event = np.concatenate((first.event, second.event))
+    observed = expected = variance = 0.0
+    for t in np.unique(time[event]):
+        n, n1, d = (time >= t).sum(), (first.time >= t).sum(), (event & (time == t)).sum()
+        observed += (first.event & (first.time == t)).sum()
+        expected += d * n1 / n
+        variance += d * n1 / n * (1 - n1 / n) * (n - d) / (n - 1) if n > 1 else 0.0
+    statistic, p = metrics.log_rank_test([first, second])
+    assert statistic == pytest.approx((observed - expected) ** 2 / variance) and 0 < p < 1
+
+
+def test_p_values_are_uniform_without_a_difference():
+    rng = np.random.default_rng(0)
+    p = []
+    for _ in range(300):
+        y = Censored(rng.random(60) < 0.7, rng.exponential(size=60))
+        p.append(metrics.log_rank_test([y[:20], y[20:40], y[40:]])[1])
+    assert 0.02 < np.mean(np.array(p) < 0.05) < 0.09
+
+
+def test_groups_that_cannot_be_compared():
+    with pytest.raises(UndefinedMetric, match="no item had the event"):
+        metrics.log_rank_test([Censored([0], [1]), Censored([0], [2])])
+    with pytest.raises(UndefinedMetric, match="only one group"):
+        metrics.log_rank_test([Censored([0], [1]), Censored([1, 1], [2, 3])])
+    alone = Censored([1, 1, 0], [1, 2, 3])
+    with_absent = metrics.log_rank_test([alone, Censored([0], [0]), alone])
+    assert with_absent[1] == pytest.approx(metrics.log_rank_test([alone, alone])[1])
+    with pytest.raises(UndefinedMetric, match="two groups or more"):
+        metrics.log_rank_test([alone])
+    with pytest.raises(UndefinedMetric, match="group 1 is empty"):
+        metrics.log_rank_test([alone, alone[:0]])
+
+
+def test_structured_arrays_are_outcomes():
+    y = Censored([1, 1, 0, 1, 0], [1, 2, 2, 4, 5])
+    array = np.asarray(y)
+    for curve in (metrics.survival_curve, metrics.censoring_curve):
+        assert_allclose(curve(array).survival, curve(y).survival)
+        with pytest.raises(ValueError, match="outcome must hold censored outcomes"):
+            curve([1.0, 2.0])
+    expected = metrics.log_rank_test([y[:2], y[2:]])
+    assert metrics.log_rank_test([array[:2], array[2:]]) == expected

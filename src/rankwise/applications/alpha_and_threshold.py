@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
@@ -16,6 +16,7 @@ from rankwise.holdout.quadratic_problem import QuadraticProblem
 from rankwise.learners.rank_rls import RLS, RankRLS
 from rankwise.metrics import auc
 from rankwise.spaces.basis_removal import REDUNDANT
+from rankwise.validation import check_count
 
 Seed = int | np.random.RandomState | None
 LEARNERS = {"rls": "pointwise, y = ±1", "rank_rls": "all pairs of candidates"}
@@ -67,8 +68,7 @@ def choose(
     It costs O(m³) per alpha for m items and a kernel matrix of m × m. With a basis of r items it
     costs one eigendecomposition, O(m r²), and matrices of m × r.
     """
-    if basis is not None and (not isinstance(basis, Integral) or basis < 1):
-        raise ValueError(f"basis must be None or a positive integer; got {basis!r}.")
+    check_count("basis", basis, none=True)
     if basis is None or basis >= len(y):
         everything = [(np.zeros(0, dtype=int), groups)]
         return choose_each(kernel_of(F), y, everything, alphas, learner)[0]

@@ -110,7 +110,7 @@ def read_nodes(path: str, features: list[str] | None = None, precomputed: bool =
     names beside its matrix. Objects without names are called by their numbers, from 0. `features`
     are those of a model: then they must be there, in any order.
     """
-    from rankwise.io.relation_arrays import holds_arrays, read_matrix
+    from rankwise.io.array_files import holds_arrays, read_matrix
 
     source = read_source(path)
     if precomputed:

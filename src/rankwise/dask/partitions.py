@@ -17,7 +17,7 @@ from distributed import Future
 from scipy import sparse
 from sklearn.utils.validation import check_array
 
-from rankwise.numerics.arrays import Matrix
+from rankwise.numerics.arrays import Matrix, canonical
 from rankwise.supervision.censored import CensoredItems, read_censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
@@ -205,9 +205,7 @@ def check_rows(X: Any, dtype: Any = np.float64) -> Matrix:
     refuse_unreal(X, "X")
     with naming_text(X, "X"):
         X = check_array(X, accept_sparse="csr", dtype=dtype, ensure_all_finite=False)
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     refuse_non_finite(X, "X")
     return X
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import uuid
 from dataclasses import dataclass, field
-from numbers import Integral
 from typing import Any
 
 import dask.array as da
@@ -20,7 +19,7 @@ from rankwise.dask.cluster import Cluster, joined
 from rankwise.dask.label_hashes import label_hashes
 from rankwise.dask.partitions import as_columns, stacked
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, check_count
 
 METHODS = {
     "auto": "sorted if only the cuts between partitions split queries, else hash",
@@ -67,8 +66,7 @@ def partition_by_query(
     """
     check_choice("method", method, METHODS)
     if npartitions is not None:
-        if not isinstance(npartitions, Integral) or npartitions < 1:
-            raise ValueError(f"npartitions must be a positive integer; got {npartitions!r}.")
+        npartitions = check_count("npartitions", npartitions)
         if method == "sorted":
             raise ValueError('method="sorted" keeps the partitions: npartitions is for "hash".')
         method = "hash"

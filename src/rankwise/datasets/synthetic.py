@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 from scipy import sparse
 from sklearn.utils import Bunch, check_random_state
 
 from rankwise.io.sentences import Corpus, Dependency, Entity, KnownPairs, Sentence, Token
-from rankwise.validation import check_positive
+from rankwise.validation import check_count, check_positive
 
 Seed = int | np.random.RandomState | None
 
@@ -71,13 +69,13 @@ def make_ranking(
     least, most = n_items if isinstance(n_items, tuple) else (n_items, n_items)
     informative = n_features if n_informative is None else n_informative
     for name, value in (("n_queries", n_queries), ("n_items", least), ("n_features", n_features)):
-        _check_integer(name, value, 1)
-    _check_integer("the second number of n_items", most, least)
-    _check_integer("n_informative", informative, 1)
+        check_count(name, value, 1)
+    check_count("the second number of n_items", most, least)
+    check_count("n_informative", informative, 1)
     if informative > n_features:
         raise ValueError(f"n_informative must be at most n_features; got {informative!r}.")
     if grades is not None:
-        _check_integer("grades", grades, 2)
+        check_count("grades", grades, 2)
     if signal_to_noise != np.inf:
         signal_to_noise = check_positive("signal_to_noise", signal_to_noise)
     query_shift = check_positive("query_shift", query_shift, zero=True)
@@ -136,8 +134,8 @@ def make_rock_paper_scissors(
     ([[3, 0], [0, 3], [0, 1], [1, 0], [2, 3], [3, 2]], array([-1.,  1.,  0., -0.,  1., -1.]))
     """
     w = check_positive("w", w)
-    _check_integer("n_players", n_players, 2)
-    _check_integer("n_games", n_games, 1)
+    check_count("n_players", n_players, 2)
+    check_count("n_games", n_games, 1)
     rng = check_random_state(random_state)
     X, X_test = _strategies(w, n_players, rng), _strategies(w, n_players, rng)
     first = rng.randint(n_players, size=n_games)
@@ -148,11 +146,6 @@ def make_rock_paper_scissors(
     moves = np.arange(3)
     gain = _result(moves[:, None], moves)
     return Bunch(X=X, edges=edges, y=y, X_test=X_test, Y_test=(1 + X_test @ gain @ X_test.T) / 2)
-
-
-def _check_integer(name: str, value: object, least: int) -> None:
-    if not isinstance(value, numbers.Integral) or int(value) < least:
-        raise ValueError(f"{name} must be an integer of at least {least}; got {value!r}.")
 
 
 def _strategies(w: float, n_players: int, rng: np.random.RandomState) -> np.ndarray:

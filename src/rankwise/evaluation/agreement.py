@@ -13,6 +13,7 @@ from rankwise.exceptions import UndefinedMetric
 from rankwise.model_selection.folds import RandomState
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
+from rankwise.validation import check_count
 
 SAME = np.array([[1.0, 0.0, 0.5], [0.0, 1.0, 0.5], [0.5, 0.5, 1.0]])
 """How much two statements agree: first item won, second won, tie."""
@@ -102,8 +103,7 @@ def judge_agreement(
         check_preferences(preferences, None, 0)
     if not len(preferences) or not preferences.weight.any():
         raise ValueError("preferences hold no single preference with a positive weight.")
-    if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-        raise ValueError(f"n_permutations must be a positive integer; got {n_permutations!r}.")
+    n_permutations = check_count("n_permutations", n_permutations)
     judges = Queries.from_labels(judge, len(preferences), "judge", "preference")
     said = _Said(preferences, judges)
     agreeing, counted = said.by_judge(said.sums)

@@ -28,9 +28,14 @@ from rankwise.evaluation.estimators import (
     is_array_of_scores,
 )
 from rankwise.evaluation.held_out_statements import Statements
-from rankwise.evaluation.intervals import warn_of_few
+from rankwise.evaluation.intervals import (
+    CLEAR,
+    PairedDifference,
+    holm,
+    training_factor,
+    warn_of_few,
+)
 from rankwise.evaluation.judged_folds import checked_scores
-from rankwise.evaluation.paired_tests import CLEAR, PairedDifference, holm, training_factor
 from rankwise.evaluation.permutation import permutation_test
 from rankwise.evaluation.truths import most_units
 from rankwise.metrics.scorers import OwnMeasure, Scorer, Scoring, read_scoring
@@ -205,9 +210,16 @@ def _tested(
         if p < DOUBTFUL and (estimates[first].trained or estimates[second].trained):
             p = max(p, chance(first))
         rows.append((first, second, one.difference, p, one.interval(limits=(-width, width))))
-    rows.sort(key=lambda row: row[3])
-    corrected = holm([row[3] for row in rows])
-    return [Difference(*row[:4], float(p), *row[4]) for row, p in zip(rows, corrected)]
+    return corrected(rows)
+
+
+def corrected(
+    rows: Iterable[tuple[str, str, float, float, tuple[float, float]]],
+) -> list[Difference]:
+    """Names, difference, p-value and interval of each pair, the least p first, with Holm's p."""
+    rows = sorted(rows, key=lambda row: row[3])
+    p_values = holm([row[3] for row in rows])
+    return [Difference(*row[:4], float(p), *row[4]) for row, p in zip(rows, p_values)]
 
 
 def _difference(first: Estimate, second: Estimate, n_units: int | None) -> PairedDifference:
@@ -293,19 +305,8 @@ class _BetterThanChance:
 
 
 def _named(models: Models) -> dict[str, Model]:
-    if not isinstance(models, Mapping):
-        if not isinstance(models, Iterable):
-            raise ValueError("models must be a dict of names and estimators, or a list of them.")
-        named: dict[str, Any] = {}
-        for model in models:
-            name = base = "baseline" if is_array_of_scores(model) else type(model).__name__
-            number = 2
-            while name in named:
-                name, number = f"{base} {number}", number + 1
-            named[name] = model
-        models = named
     checked: dict[str, Model] = {}
-    for name, model in models.items():
+    for name, model in by_name(models).items():
         if is_array_of_scores(model):
             checked[str(name)] = ExistingRanking(str(name), model)
         else:
@@ -314,3 +315,19 @@ def _named(models: Models) -> dict[str, Model]:
     if len(checked) < 2:
         raise ValueError(f"compare needs two models or more; got {len(checked)}.")
     return checked
+
+
+def by_name(models: Models) -> Mapping[str, Any]:
+    """The models by their names; those of a list are named after their classes."""
+    if isinstance(models, Mapping):
+        return models
+    if not isinstance(models, Iterable):
+        raise ValueError("models must be a dict of names and estimators, or a list of them.")
+    named: dict[str, Any] = {}
+    for model in models:
+        name = base = "baseline" if is_array_of_scores(model) else type(model).__name__
+        number = 2
+        while name in named:
+            name, number = f"{base} {number}", number + 1
+        named[name] = model
+    return named

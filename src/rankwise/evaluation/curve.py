@@ -121,11 +121,11 @@ def _naming_the_extra() -> Iterator[None]:
         ) from error
 
 
-def new_axes() -> Axes:
+def new_axes(width: float = 6.4, height: float = 4.0) -> Axes:
     """The axes of a new figure, which needs no display and which pyplot does not know."""
     with _naming_the_extra():
         from matplotlib.figure import Figure
-    return Figure(figsize=(6.4, 4.0), layout="constrained").subplots()
+    return Figure(figsize=(width, height), layout="constrained").subplots()
 
 
 def current_axes() -> Axes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Sequence
 
 import numpy as np
@@ -34,7 +33,7 @@ from rankwise.model_selection.scoring import folds_of, score_grid
 from rankwise.numerics.progress import track
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_alphas
+from rankwise.validation import check_alphas, check_count
 
 
 def regularisation_curve(
@@ -297,9 +296,7 @@ def _curve_of_statements(
 
 
 def _count(folds: int, available: int) -> int:
-    if not isinstance(folds, numbers.Integral) or int(folds) < 2:
-        raise ValueError(f"folds must be an integer of 2 or more; got {folds!r}.")
-    return min(int(folds), available)
+    return min(check_count("folds", folds, 2), available)
 
 
 def _staying(blocks: list[np.ndarray], held: np.ndarray) -> list[np.ndarray]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -42,7 +41,7 @@ from rankwise.spaces.nystrom_map import choose_basis
 from rankwise.supervision.censored import Censored
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_alphas
+from rankwise.validation import check_alphas, check_count
 
 VALUES_AT_ONCE = 20_000_000
 
@@ -118,27 +117,27 @@ def permutation_test(
     (0.75, 0.01)
     """
     check_estimator(est)
-    if not isinstance(n_permutations, numbers.Integral) or int(n_permutations) < 1:
-        raise ValueError(f"n_permutations must be a positive integer; got {n_permutations!r}.")
+    n = check_count("n_permutations", n_permutations)
     rng = check_random_state(random_state)
     if preferences is not None:
         data = Statements.checked(X, y, qid, preferences, groups)
-        return _of_statements(est, data, cv, int(n_permutations), rng)
+        return _of_statements(est, data, cv, n, rng)
     y, queries = checked_scores(y, qid)
     way = _closed_form if hasattr(est, "hold_outs") else _refitted
     together = group_labels(groups, len(y))
     score, at_once = way(est, X, y, queries, cv, together)
-    observed, n = score([y])[0], int(n_permutations)
+    observed = score([y])[0]
     cells = _Cells(y, queries, together)
     blocks = (
         [y[cells.shuffled(rng)] for _ in range(min(at_once, n - start))]
         for start in range(0, n, at_once)
     )
     null = np.concatenate([score(ys) for ys in track(blocks, -(-n // at_once), "permutations")])
-    return _result(float(observed), null, cells.permuted)
+    return permutation_result(float(observed), null, cells.permuted)
 
 
-def _result(observed: float, null: np.ndarray, permuted: str) -> PermutationTest:
+def permutation_result(observed: float, null: np.ndarray, permuted: str) -> PermutationTest:
+    """The test with p = (b + 1)/(n + 1), where b of the n values are as high as observed."""
     as_high = int(np.count_nonzero(null >= observed - EQUAL))
     result = PermutationTest(observed, null, (as_high + 1) / (len(null) + 1))
     result.permuted = permuted
@@ -274,7 +273,7 @@ def _of_statements(
     if null is None:
         drawn = (data.with_preferences(exchanges.draw(rng)) for _ in range(n))
         null = np.array([score(statements) for statements in track(drawn, n, "permutations")])
-    return _result(score(data), null, exchanges.permuted)
+    return permutation_result(score(data), null, exchanges.permuted)
 
 
 def _scores_of_turned(

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 
+from rankwise.evaluation.curve import current_axes, new_axes
 from rankwise.evaluation.intervals import Interval, check_level, warn_of_few
 from rankwise.evaluation.node_uncertainty import TRAINING, JudgedEdges, NodeEstimate
 from rankwise.evaluation.relational_folds import (
@@ -256,9 +257,7 @@ class SettingScores:
     def draw(self, axes: Axes | None = None) -> Axes:
         """Points with intervals, one group for each setting; on a new figure if axes is None."""
         if axes is None:
-            from matplotlib.figure import Figure
-
-            axes = Figure(figsize=(6.8, 3.8), layout="constrained").subplots()
+            axes = new_axes(6.8, 3.8)
         settings = list(next(iter(self.scores.values())))
         step = 0.5 / max(len(self.scores), 1)
         for number, (name, row) in enumerate(self.scores.items()):
@@ -280,11 +279,7 @@ class SettingScores:
 
     def plot(self, axes: Axes | None = None) -> Axes:
         """Draw on `axes`, or on the current axes of pyplot, which notebooks show."""
-        if axes is None:
-            from matplotlib import pyplot
-
-            axes = pyplot.gca()
-        return self.draw(axes)
+        return self.draw(current_axes() if axes is None else axes)
 
 
 def relational_settings(

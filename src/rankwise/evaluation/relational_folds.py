@@ -37,8 +37,8 @@ class RelationData:
     def checked(cls, X: Any, Y: ArrayLike, edges: ArrayLike | None) -> RelationData:
         """From the arguments of `fit`; one relation at a time."""
         one_domain = not isinstance(X, tuple)
-        if not one_domain and len(X) != 2:
-            raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
+        if not one_domain:
+            RelationTask().check_domains(X)
         A, B = (X, X) if one_domain else X
         if any(isinstance(side, list) and side and np.ndim(side[0]) > 1 for side in (A, B)):
             raise ValueError(

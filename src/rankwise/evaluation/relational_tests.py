@@ -12,12 +12,11 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.comparison import Comparison, Difference
+from rankwise.evaluation.comparison import Comparison, Difference, by_name, corrected
 from rankwise.evaluation.curves import Curve
 from rankwise.evaluation.intervals import warn_of_few
 from rankwise.evaluation.node_uncertainty import TRAINING, NodeEstimate
-from rankwise.evaluation.paired_tests import holm
-from rankwise.evaluation.permutation import PermutationTest
+from rankwise.evaluation.permutation import PermutationTest, permutation_result
 from rankwise.evaluation.relational_estimates import chosen_once, judged
 from rankwise.evaluation.relational_folds import (
     RelationData,
@@ -29,10 +28,9 @@ from rankwise.evaluation.relational_folds import (
     relational_splits,
 )
 from rankwise.metrics.scorers import Scoring, read_scoring
-from rankwise.model_selection.choosing import EQUAL
 from rankwise.model_selection.folds import Fold, RandomState
 from rankwise.numerics.progress import track
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, check_count
 
 WHAT = {"edges": "edges", "rows": "rows", "columns": "columns", "both": "rows and columns"}
 
@@ -124,23 +122,11 @@ def _differences(
         one = estimates[first] - estimates[second]
         interval = one.interval(0.95, (-width, width))
         rows.append((first, second, one.score, one.p_value(), interval))
-    rows.sort(key=lambda row: row[3])
-    corrected = holm([row[3] for row in rows])
-    return [Difference(*row[:4], float(p), *row[4]) for row, p in zip(rows, corrected)]
+    return corrected(rows)
 
 
 def _named(models: Any) -> dict[str, BaseEstimator]:
-    if not isinstance(models, Mapping):
-        if not isinstance(models, Sequence):
-            raise ValueError("models must be a dict of names and estimators, or a list of them.")
-        named: dict[str, Any] = {}
-        for model in models:
-            name = base = type(model).__name__
-            number = 2
-            while name in named:
-                name, number = f"{base} {number}", number + 1
-            named[name] = model
-        models = named
+    models = by_name(models)
     if len(models) < 2:
         raise ValueError(f"relational_compare needs two models or more; got {len(models)}.")
     for model in models.values():
@@ -211,8 +197,7 @@ def relational_permutation_test(
     """
     check_relational(est)
     check_choice("nodes", nodes, ("both", "rows", "columns"))
-    if not isinstance(n_permutations, numbers.Integral) or int(n_permutations) < 1:
-        raise ValueError(f"n_permutations must be a positive integer; got {n_permutations!r}.")
+    n = check_count("n_permutations", n_permutations)
     data = RelationData.checked(X, Y, edges)
     if data.one_domain and nodes != "both":
         raise ValueError("in one domain rows and columns are the same nodes: nodes must be 'both'.")
@@ -226,15 +211,12 @@ def relational_permutation_test(
         return judged(est, permuted, held_out, measure, average).score
 
     observed, null = score(data), []
-    n, same = int(n_permutations), (np.arange(data.shape[0]), np.arange(data.shape[1]))
+    same = np.arange(data.shape[0]), np.arange(data.shape[1])
     for _ in track(range(n), n, "permutations", least=2):
         rows = rng.permutation(data.shape[0]) if nodes != "columns" else same[0]
         columns = rng.permutation(data.shape[1]) if nodes != "rows" else same[1]
         null.append(score(data.with_nodes(rows, columns, sides)))
-    as_high = int(np.count_nonzero(np.array(null) >= observed - EQUAL))
-    result = PermutationTest(observed, np.array(null), (as_high + 1) / (n + 1))
-    result.permuted = "nodes" if nodes == "both" else nodes
-    return result
+    return permutation_result(observed, np.array(null), "nodes" if nodes == "both" else nodes)
 
 
 def relational_learning_curve(

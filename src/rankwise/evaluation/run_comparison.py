@@ -10,8 +10,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
-from rankwise.evaluation.intervals import RESAMPLES, interval_over_queries, warn_of_few
-from rankwise.evaluation.paired_tests import PairedDifference, holm
+from rankwise.evaluation.intervals import (
+    RESAMPLES,
+    PairedDifference,
+    holm,
+    interval_over_queries,
+    warn_of_few,
+)
 from rankwise.exceptions import UndefinedMetric
 from rankwise.metrics.trec_measures import DEFAULT, is_count, trec_measures
 from rankwise.model_selection.choosing import EQUAL

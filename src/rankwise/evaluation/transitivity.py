@@ -29,6 +29,7 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.vote_counts import VoteCounts
+from rankwise.validation import check_count
 
 WEAK_PRIOR = 0.05
 """alpha of the fit: so little that residuals hardly have a gradient part, which is removed."""
@@ -134,8 +135,7 @@ def transitivity_test(
     """
     m = _n_items(preferences)
     preferences = check_preferences(preferences, None, m)
-    if not isinstance(n_permutations, int | np.integer) or n_permutations < 1:
-        raise ValueError(f"n_permutations must be a positive integer; got {n_permutations!r}.")
+    n_permutations = check_count("n_permutations", n_permutations)
     if (preferences.weight == 0).any():
         raise ValueError("preferences without weight say nothing: leave them out.")
     refuse_too_large(m, m, "the Laplacian", "take fewer items: preferences.take(index)")

@@ -21,7 +21,7 @@ from rankwise.graphs.walks import LARGEST_RADIUS, all_walks, piece_starts
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.progress import progress_bar
 from rankwise.numerics.threads import limit_threads, one_blas_thread, run
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, check_count
 
 COMBINE = {
     "sum": "over all walks between the two labels, G = L W Lᵀ",
@@ -150,12 +150,7 @@ class AllPathsVectorizer(TransformerMixin, BaseEstimator):
         check_choice("combine", self.combine, COMBINE)
         if not isinstance(self.normalize, bool | np.bool_):
             raise ValueError(f"normalize must be True or False; got {self.normalize!r}.")
-        if self.longest is not None and (
-            not isinstance(self.longest, Integral)
-            or isinstance(self.longest, bool)
-            or self.longest < 1
-        ):
-            raise ValueError(f"longest must be None or a positive integer; got {self.longest!r}.")
+        check_count("longest", self.longest, none=True)
         if self.n_jobs is not None and (not isinstance(self.n_jobs, Integral) or not self.n_jobs):
             raise ValueError(f"n_jobs must be None or a nonzero integer; got {self.n_jobs!r}.")
         if not isinstance(graphs, Iterable):

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from rankwise.exceptions import ReadError
+from rankwise.io.array_files import first_line
 from rankwise.io.cell_numbers import MISSING
 from rankwise.io.source import BYTE_ORDER_MARK, Source
 from rankwise.io.table_columns import Columns
@@ -193,8 +194,7 @@ def read_parquet(source: Source) -> Columns:
         table.validate(full=True)
         values = {str(name): _from_arrow(table.column(name)) for name in table.column_names}
     except damage as error:
-        reason = str(error).splitlines()[0][:200] if str(error) else type(error).__name__
-        raise ReadError(f"cannot be read as Parquet: {reason}", source.name) from None
+        raise ReadError(f"cannot be read as Parquet: {first_line(error)}", source.name) from None
     if not table.num_rows:
         raise ReadError("the file has no rows.", source.name)
     if any(len(column) != table.num_rows for column in values.values()):

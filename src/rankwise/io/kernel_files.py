@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from rankwise.exceptions import ReadError
+from rankwise.io.array_files import NamedMatrix, holds_arrays, read_matrix
 from rankwise.io.edge_lists import split_lines
-from rankwise.io.relation_arrays import NamedMatrix, holds_arrays, read_matrix
 from rankwise.io.relation_tables import read_named_matrix
 from rankwise.io.source import Readable, read_source
 from rankwise.io.table_columns import did_you_mean

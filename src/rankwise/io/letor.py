@@ -6,7 +6,6 @@ import os
 from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import pairwise
-from numbers import Integral
 from pathlib import Path
 from typing import Any
 
@@ -21,10 +20,11 @@ from rankwise.io.atomic import write_atomically
 from rankwise.io.letor_lines import LARGEST_ID, REASONS, LineError, Part, parse_part
 from rankwise.io.source import BYTE_ORDER_MARK, COMPRESSIONS, Readable, Source, read_source
 from rankwise.io.table_rows import split_words
+from rankwise.numerics.arrays import canonical
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.numerics.threads import run
-from rankwise.validation import check_scores, refuse_non_finite, refuse_unreal
+from rankwise.validation import check_count, check_scores, refuse_non_finite, refuse_unreal
 
 PART_BYTES = 1 << 22
 """A file is cut into parts of this size, at line ends, and threads parse the parts."""
@@ -82,8 +82,7 @@ def read_letor(
     for name, value in (("zero_based", zero_based), ("dense", dense)):
         if not (value is True or value is False or value == "auto"):
             raise ValueError(f'{name} must be True, False or "auto"; got {value!r}.')
-    if n_features is not None and not (isinstance(n_features, Integral) and int(n_features) >= 1):
-        raise ValueError(f"n_features must be a positive integer or None; got {n_features!r}.")
+    n_features = check_count("n_features", n_features, none=True)
     source = read_source(path)
     parts = _parse(source)
     y = _joined(parts, "y")
@@ -319,9 +318,7 @@ def _one_text_per_item(values: Sequence | np.ndarray, m: int, name: str) -> list
 def _blocks(
     X: Any, y: np.ndarray, labels: list[str] | None, texts: list[str] | None, offset: int
 ) -> Iterator[bytes]:
-    if sparse.issparse(X) and not X.has_canonical_format:
-        X = X.copy()
-        X.sum_duplicates()
+    X = canonical(X)
     columns: Sequence[int] = range(X.shape[1])
     for start in range(0, len(y), ROWS_AT_ONCE):
         lines = []

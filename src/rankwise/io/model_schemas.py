@@ -26,30 +26,15 @@ from rankwise.io.model_fields import (
 )
 from rankwise.io.model_values import Unsaveable
 from rankwise.io.sklearn_schemas import INSIDE, TRANSFORMERS, Foreign
-from rankwise.numerics.import_paths import imported
+from rankwise.numerics.import_paths import ClassPath, imported
 from rankwise.supervision.queries import Queries
-
-
-@dataclass(frozen=True)
-class Schema:
-    """A class, given by its import path "module:Class"."""
-
-    path: str
-
-    @property
-    def name(self) -> str:
-        return self.path.partition(":")[2]
-
-    def imported(self) -> Any:
-        return imported(self.path)
-
 
 SEARCH_ARGUMENTS = ("cv", "scoring")
 """What only `fit` reads: `set_params` may replace code of one's own by a name before saving."""
 
 
 @dataclass(frozen=True)
-class Estimator(Schema):
+class Estimator(ClassPath):
     """An estimator: its constructor arguments, public fitted attributes (`name_`) and private ones.
 
     Parameters
@@ -117,7 +102,7 @@ class Estimator(Schema):
 
 
 @dataclass(frozen=True)
-class Part(Schema):
+class Part(ClassPath):
     """A plain object, rebuilt from its `fields` by the class, or by `make(class, **fields)`.
 
     Older files may lack the fields in `optional`, and may have those in `older`, which `make` then

@@ -10,9 +10,9 @@ import numpy as np
 
 from rankwise.exceptions import ReadError
 from rankwise.io import table_rows
+from rankwise.io.array_files import NamedEdges, NamedMatrix, holds_arrays, read_labels
 from rankwise.io.edge_columns import ROLES, Names, Reading, is_header, is_number, roles_of
 from rankwise.io.edge_lists import split_lines
-from rankwise.io.relation_arrays import NamedEdges, NamedMatrix, holds_arrays, read_labels
 from rankwise.io.source import Readable, Source, read_source
 from rankwise.io.table_columns import INTEGER, Columns, did_you_mean
 from rankwise.io.tables import read_columns

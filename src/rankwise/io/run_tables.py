@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rankwise.validation import check_count
+
 if TYPE_CHECKING:
     from sklearn.utils import Bunch
 
@@ -65,8 +67,7 @@ def training_table(
         raise ValueError("runs must be a dict of names and what read_run returns.")
     if unjudged not in UNJUDGED:
         raise ValueError(f"unjudged must be one of {UNJUDGED}; got {unjudged!r}.")
-    if depth is not None and depth < 1:
-        raise ValueError(f"depth must be a positive integer or None; got {depth!r}.")
+    depth = check_count("depth", depth, none=True)
     found = {name: _ranked(run, depth) for name, run in runs.items()}
     queries = list(dict.fromkeys(query for by_query in found.values() for query in by_query))
     judged = None

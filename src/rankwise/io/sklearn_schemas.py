@@ -36,7 +36,7 @@ from rankwise.io.model_fields import (
     with_attributes,
 )
 from rankwise.io.model_values import Unsaveable
-from rankwise.numerics.import_paths import imported
+from rankwise.numerics.import_paths import ClassPath
 
 COMMON: dict[str, Field] = {
     "n_features_in_": COUNT,
@@ -51,8 +51,8 @@ NOT_WRITTEN = {"_metadata_request"}
 
 
 @dataclass(frozen=True)
-class Foreign:
-    """An estimator of scikit-learn, given by its import path "module:Class".
+class Foreign(ClassPath):
+    """An estimator of scikit-learn.
 
     Parameters
     ----------
@@ -61,17 +61,9 @@ class Foreign:
     check : raises a ValueError if the attributes of a file contradict each other
     """
 
-    path: str
     fitted: Mapping[str, Field]
     written: Callable[[dict[str, Any]], dict[str, Any]] | None = None
     check: Callable[[dict[str, Any]], None] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.path.partition(":")[2]
-
-    def imported(self) -> Any:
-        return imported(self.path)
 
     def state(self, value: Any, training_data: bool) -> dict[str, Any]:
         attributes = {k: v for k, v in vars(value).items() if k not in NOT_WRITTEN}

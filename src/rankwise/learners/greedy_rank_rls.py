@@ -20,7 +20,13 @@ from rankwise.losses.pair_losses import PairCost
 from rankwise.model_selection.folds import DEFAULT_FOLDS, Folds, Splits, group_labels
 from rankwise.spaces.representation import Representation
 from rankwise.supervision.censored import read_censored
-from rankwise.validation import check_items, check_positive, check_scores, refuse_extreme_weights
+from rankwise.validation import (
+    check_count,
+    check_items,
+    check_positive,
+    check_scores,
+    refuse_extreme_weights,
+)
 
 MOST_WORK = 2e11
 """cv="auto" leaves pairs out if that takes fewer elementary steps: a few minutes on two cores."""
@@ -125,11 +131,7 @@ class GreedyRankRLS(SelectorMixin, Ranker):
         document) are always held out together; without queries cv="auto" is then 10 folds of
         groups, and "leave-pair-out" is refused.
         """
-        wanted = self.n_features_to_select
-        if not isinstance(wanted, Integral) or isinstance(wanted, bool) or wanted < 1:
-            raise ValueError(
-                f"n_features_to_select must be an integer of at least 1; got {wanted!r}."
-            )
+        wanted = check_count("n_features_to_select", self.n_features_to_select)
         alpha = check_positive("alpha", self.alpha)
         loss = quadratic_loss(self.loss, self.ties, self.query_weight)
         X = check_items(self, X, reset=True)

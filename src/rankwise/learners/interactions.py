@@ -10,7 +10,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from rankwise.learners.fit_memory import FitMemory
 from rankwise.numerics.memory import refuse_too_large
-from rankwise.validation import naming_text, refuse_non_finite, refuse_unreal
+from rankwise.validation import check_count, naming_text, refuse_non_finite, refuse_unreal
 
 INCLUDED = COSINE, PRODUCT, OUTER = ("cosine", "product", "outer")
 
@@ -148,8 +148,7 @@ class Interactions(FitMemory, TransformerMixin, BaseEstimator):
             raise ValueError(f"include must be some of {INCLUDED}; got {include!r}.")
         if len({*include}) < len(include):
             raise ValueError(f"include names something twice; got {include!r}.")
-        if not isinstance(self.rank, Integral) or isinstance(self.rank, bool) or self.rank < 1:
-            raise ValueError(f"rank must be a positive integer; got {self.rank!r}.")
+        check_count("rank", self.rank)
         query, document = self.dimensions_
         if query != document and {COSINE, PRODUCT} & {*include}:
             raise ValueError(

@@ -11,7 +11,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.learners.ranker import check_max_iter
 from rankwise.learners.risk_ranker import Pull, RiskRanker
 from rankwise.losses.epsilon_insensitive import pair_normaliser, residual_risk
 from rankwise.losses.risk import Risk
@@ -21,7 +20,7 @@ from rankwise.solvers.newton import NewtonSolver
 from rankwise.solvers.solver import CONVERGED, MAX_ITER, STALLED, Solution
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.supervision import ScoredItems
-from rankwise.validation import check_positive
+from rankwise.validation import check_count, check_positive
 
 BLOCK = 256
 """Items whose kernel matrix is formed at once when only its diagonal is wanted."""
@@ -80,7 +79,7 @@ class MagnitudeRanker(MagnitudeSupervision):
         check_positive("tol", self.tol)
         if not isinstance(self.norm, Integral) or self.norm not in (1, 2):
             raise ValueError(f"norm must be 1 or 2; got {self.norm!r}.")
-        check_max_iter(self.max_iter)
+        check_count("max_iter", self.max_iter)
         Kernel.of(self)
 
     def _fit_residuals(self, epsilon: float) -> None:

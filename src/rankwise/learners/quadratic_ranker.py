@@ -10,13 +10,14 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.learners.ranker import BasisArguments, MultiOutputRanker, check_max_iter
+from rankwise.learners.ranker import BasisArguments, MultiOutputRanker
 from rankwise.losses.quadratic_loss import QuadraticLoss
 from rankwise.spaces.kernels import Kernel
 from rankwise.supervision.supervision import Supervision, pairs_within
 from rankwise.validation import (
     check_alphas,
     check_choice,
+    check_count,
     check_index,
     check_items,
     check_pairs,
@@ -49,7 +50,7 @@ class QuadraticLearner(BasisArguments, MultiOutputRanker):
         from rankwise.holdout.quadratic_problem import SOLVERS
 
         check_positive("tol", self.tol)
-        check_max_iter(self.max_iter)
+        check_count("max_iter", self.max_iter)
         check_choice("solver", self.solver, SOLVERS)
         return self._quadratic_loss(), Kernel.of(self)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.boosting import PairDistribution, Threshold, boost, staged_scores
 from rankwise.supervision.queries import Queries
 from rankwise.validation import (
+    check_count,
     check_positive,
     check_scores,
     check_weights,
@@ -121,8 +122,7 @@ class RankBoost(Ranker):
         return self
 
     def _check_parameters(self) -> None:
-        if not isinstance(self.n_rounds, Integral) or self.n_rounds < 1:
-            raise ValueError(f"n_rounds must be an integer of at least 1; got {self.n_rounds!r}.")
+        check_count("n_rounds", self.n_rounds)
         if check_positive("learning_rate", self.learning_rate) > 1:
             raise ValueError(f"learning_rate must be at most 1; got {self.learning_rate!r}.")
         share = self.validation_fraction

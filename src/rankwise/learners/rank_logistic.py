@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from rankwise.exceptions import PreferenceWarning
 from rankwise.learners.fit_memory import checksum
-from rankwise.learners.ranker import BasisArguments, Ranker, check_max_iter, warn_unless_converged
+from rankwise.learners.ranker import BasisArguments, Ranker, warn_unless_converged
 from rankwise.learners.risk_ranker import Pull, check_digits
 from rankwise.learners.strength_uncertainty import StrengthUncertainty
 from rankwise.losses.logistic import TIES as TIE_RULES
@@ -26,7 +26,14 @@ from rankwise.spaces.space import CholeskySpace
 from rankwise.supervision.preferences import Preferences, check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
-from rankwise.validation import check_alphas, check_choice, check_items, check_pairs, check_positive
+from rankwise.validation import (
+    check_alphas,
+    check_choice,
+    check_count,
+    check_items,
+    check_pairs,
+    check_positive,
+)
 
 CERTAIN = 15.0
 """A fitted difference beyond this says that one item never loses: chances of less than 1e-6."""
@@ -50,7 +57,7 @@ class LogisticRanker(BasisArguments, StrengthUncertainty, Ranker):
             raise ValueError(f"order_effect must be True or False; got {self.order_effect!r}.")
         check_choice("ties", self.ties, TIE_RULES)
         check_positive("tol", self.tol)
-        check_max_iter(self.max_iter)
+        check_count("max_iter", self.max_iter)
         Kernel.of(self)
 
     def _read(self, X, y, preferences, qid) -> tuple[Matrix | None, ComparedItems]:

@@ -121,7 +121,7 @@ class RankLogisticCV(LogisticRanker):
         solve_path = partial(self._solve_path, tally)
         grid = self._search(space, judged, folds, solve_path)
         self.n_units_ = folds.independent(grid.influence)
-        self._set_results(grid)
+        grid.tell(self)
         path = np.append(grid.alphas[grid.alphas > self.alpha_], self.alpha_)
         solution = solve_path(space.features, risk, path)[-1]
         tally.warn(self)
@@ -159,10 +159,3 @@ class RankLogisticCV(LogisticRanker):
         for solution in solutions:
             tally.add(solution)
         return solutions
-
-    def _set_results(self, grid: ScoredGrid) -> None:
-        scores, best = grid.scores[:, 0], grid.best[0]
-        self.alphas_ = grid.alphas
-        self.alpha_, self.best_score_ = float(grid.alphas[best]), float(scores[best])
-        errors = grid.errors[:, 0]
-        self.cv_results_ = {"alpha": grid.alphas, "score": scores, "score_se": errors}

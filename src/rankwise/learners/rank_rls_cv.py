@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from rankwise.learners.rank_rls import PairwiseLeastSquares
-from rankwise.model_selection.choosing import POWERS_OF_TWO, ScoredGrid, search_grid
+from rankwise.model_selection.choosing import POWERS_OF_TWO, search_grid
 
 if TYPE_CHECKING:  # a saved model predicts without what only a search needs
     from rankwise.model_selection.folds import Folds, Splits
@@ -129,7 +129,7 @@ class RankRLSCV(PairwiseLeastSquares):
 
         grid = search_grid(score, self.alphas, ceiling=highest_score(self.scoring))
         self.n_units_ = folds.independent(grid.influence)
-        self._set_results(grid)
+        grid.tell(self, by_column=self.alpha_per_target)
         alphas, best = grid.alphas, grid.best
         chosen, which = np.unique(best, return_inverse=True)
         path = problem.path(alphas[chosen])
@@ -138,15 +138,3 @@ class RankRLSCV(PairwiseLeastSquares):
         self._set_model(problem.space, solution, single)
         self.n_iter_ = problem.n_iter
         return self
-
-    def _set_results(self, grid: ScoredGrid) -> None:
-        """The attributes of the choice; arrays over outputs with alpha_per_target."""
-        alphas, scores, errors, best = grid.alphas, grid.scores, grid.errors, grid.best
-        best_scores = scores[best, np.arange(scores.shape[1])]
-        if self.alpha_per_target:
-            self.alpha_, self.best_score_ = alphas[best], best_scores
-        else:
-            self.alpha_, self.best_score_ = float(alphas[best[0]]), float(best_scores[0])
-            scores, errors = scores[:, 0], errors[:, 0]
-        self.alphas_ = alphas
-        self.cv_results_ = {"alpha": alphas, "score": scores, "score_se": errors}

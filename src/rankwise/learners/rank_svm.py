@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from rankwise.learners.ranker import check_max_iter
 from rankwise.learners.risk_ranker import Pull, RiskRanker
 from rankwise.losses.losses_by_name import HINGE_LOSSES, hinge_risks, is_smooth, query_weighting
 from rankwise.losses.risk import Risk
@@ -20,7 +19,13 @@ from rankwise.supervision.censored import CensoredItems
 from rankwise.supervision.preferences import check_preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems, Supervision
-from rankwise.validation import check_choice, check_items, check_positive, check_weights
+from rankwise.validation import (
+    check_choice,
+    check_count,
+    check_items,
+    check_positive,
+    check_weights,
+)
 
 SOLVERS: dict[str, type[BundleSolver] | type[NewtonSolver] | None] = {
     "auto": None,
@@ -47,7 +52,7 @@ class HingeRanker(RiskRanker):
         query_weighting(self.query_weight)
         check_choice("solver", self.solver, SOLVERS)
         check_positive("tol", self.tol)
-        check_max_iter(self.max_iter)
+        check_count("max_iter", self.max_iter)
         Kernel.of(self)
 
     def _supervise(

@@ -15,7 +15,7 @@ from rankwise.learners.rank_svm import HingeRanker
 from rankwise.learners.ranker import ConvergenceTally
 from rankwise.learners.risk_ranker import Pull
 from rankwise.losses.risk import Risk
-from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
+from rankwise.model_selection.choosing import DefaultGrid, search_grid
 from rankwise.model_selection.folds import Folds, Splits, group_labels, kept_together
 from rankwise.model_selection.preference_folds import (
     PreferenceFolds,
@@ -131,7 +131,7 @@ class RankSVMCV(HingeRanker):
         ceiling = highest_score(self.scoring)
         grid = search_grid(score, self.alphas, POWERS_OF_TEN, ceiling=ceiling)
         self.n_units_ = folds.independent(grid.influence)
-        self._set_results(grid)
+        grid.tell(self)
         alphas = grid.alphas
         path = np.append(alphas[alphas > self.alpha_], self.alpha_)
         solutions = [solve_path(space.features, risk, path)[-1] for risk in risks]
@@ -162,13 +162,6 @@ class RankSVMCV(HingeRanker):
 
     def _cv_is_auto(self) -> bool:
         return isinstance(self.cv, str) and self.cv == "auto"
-
-    def _set_results(self, grid: ScoredGrid) -> None:
-        scores, best = grid.scores[:, 0], grid.best[0]
-        self.alphas_ = grid.alphas
-        self.alpha_, self.best_score_ = float(grid.alphas[best]), float(scores[best])
-        errors = grid.errors[:, 0]
-        self.cv_results_ = {"alpha": grid.alphas, "score": scores, "score_se": errors}
 
     def _solve_path(
         self, tally: ConvergenceTally, phi: Matrix, risk: Risk, alphas: np.ndarray

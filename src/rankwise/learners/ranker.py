@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
-from numbers import Integral
 from typing import Any, ClassVar
 
 import numpy as np
@@ -201,11 +200,6 @@ class MultiOutputRanker(Ranker):
         tags = super().__sklearn_tags__()
         tags.target_tags.multi_output = True
         return tags
-
-
-def check_max_iter(max_iter) -> None:
-    if not isinstance(max_iter, Integral) or max_iter < 1:
-        raise ValueError(f"max_iter must be an integer of at least 1; got {max_iter!r}.")
 
 
 def warn_unless_converged(solution: Solution, model, stacklevel: int = 4) -> None:

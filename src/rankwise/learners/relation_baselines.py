@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-import numbers
 from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from rankwise.learners.relation_model import RelationModel, check_domains, report_repairs
+from rankwise.learners.relation_model import RelationModel, check_domains, nodes_of, report_repairs
 from rankwise.learners.two_step_ranker import SideKernelArguments, kernel_tags
 from rankwise.spaces.node_kernels import repaired_kernels
-from rankwise.spaces.nodes import Nodes
 from rankwise.spaces.smoothed_relation import SimilarityFunction, SmoothedRelation, Weigh
 from rankwise.supervision.filled_relation import FilledRelation
 from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import RelationTask, check_labels, warn_if_not_mirrored
-from rankwise.validation import check_choice
+from rankwise.validation import check_choice, check_count
 
 
 @dataclass(eq=False, repr=False)
@@ -42,9 +40,7 @@ class RelationBaseline(SideKernelArguments, RelationModel):
         self._known = np.stack([one.known for one in relations], axis=-1)
         self._observed = np.stack([one.observed for one in relations], axis=-1)
         self._two_domains = B is not A
-        self._rows = Nodes.build(A, kernels[0], "the nodes" if B is A else "the row nodes")
-        same = B is A and kernels[0] == kernels[1]
-        self._columns = self._rows if same else Nodes.build(B, kernels[1], "the column nodes")
+        self._rows, self._columns = nodes_of(A, B, kernels)
         self._check_domains()
         report_repairs(self, self._rows, self._columns, stacklevel=3)
         self._remember_parameters()
@@ -209,9 +205,7 @@ class NearestNodes(RelationBaseline):
     condition: str = "row"
 
     def _check_parameters(self) -> None:
-        k = self.n_neighbors
-        if isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1:
-            raise ValueError(f"n_neighbors must be a positive integer; got {k!r}.")
+        check_count("n_neighbors", self.n_neighbors)
 
     @property
     def pair_function(self):

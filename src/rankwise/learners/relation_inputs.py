@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -31,7 +30,7 @@ from rankwise.supervision.relation import (
     check_edges,
     check_labels,
 )
-from rankwise.validation import check_choice, check_positive
+from rankwise.validation import check_choice, check_count, check_positive
 
 if TYPE_CHECKING:
     from rankwise.learners.conditional_ranker import ConditionalRanker
@@ -96,8 +95,7 @@ def _check_parameters(ranker: ConditionalRanker) -> tuple[SideKernel, SideKernel
         check_choice("effects", ranker.effects, EFFECTS)
     check_positive("tol", ranker.tol, zero=True)
     kernels = relation_kernels(ranker)
-    if not isinstance(ranker.max_iter, numbers.Integral) or ranker.max_iter < 1:
-        raise ValueError(f"max_iter must be a positive integer; got {ranker.max_iter!r}.")
+    check_count("max_iter", ranker.max_iter)
     if ranker.solver == "closed" and ranker.alpha == 0:
         raise ValueError('alpha = 0 needs solver="cg" (or "auto"); "closed" needs alpha > 0.')
     if ranker.solver == "closed" and ranker.early_stopping is not None:
@@ -110,13 +108,7 @@ def _check_sides(
 ) -> None:
     """Refuse two domains, or kernels of two sides, where the relation needs one."""
     if isinstance(X, tuple):
-        if len(X) != 2:
-            raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
-        if task.sign:
-            raise ValueError(
-                f"relation={task.relation!r} needs rows and columns of one domain, but X is a pair "
-                "(A, B) of two domains: use relation='general', or one X for both."
-            )
+        task.check_domains(X)
     pairwise.check(task.sign, task.relation, isinstance(X, tuple))
     if isinstance(X, tuple) or kernels[0] == kernels[1]:
         return

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import numbers
 import warnings
 from typing import Any
 
@@ -22,12 +21,18 @@ from rankwise.metrics import conditional_error
 from rankwise.numerics.frame_columns import column_names, require_columns
 from rankwise.solvers.rounding_errors import STANDARDISE
 from rankwise.spaces.kernel_digits import EPS, TOLERATED
-from rankwise.spaces.node_catalogue import Catalogue
+from rankwise.spaces.node_kernels import SideKernel
 from rankwise.spaces.nodes import Nodes
-from rankwise.spaces.pair_function import PairEffects, PairFunction
+from rankwise.spaces.pair_function import Catalogue, PairEffects, PairFunction
 from rankwise.spaces.pairwise_kernels import KRONECKER, PAIRWISE
 from rankwise.supervision.relation import RelationTask, check_edges
-from rankwise.validation import check_items, naming_text, refuse_non_finite, refuse_unreal
+from rankwise.validation import (
+    check_count,
+    check_items,
+    naming_text,
+    refuse_non_finite,
+    refuse_unreal,
+)
 
 LOOKED_AT = 64
 """Conditions whose scores tell whether their digits suffice."""
@@ -119,16 +124,15 @@ class RelationModel(FitMemory, BaseEstimator):
         the order of V. With several relations both results have a last axis of relations.
         """
         check_is_fitted(self)
-        if k is not None and (not isinstance(k, numbers.Integral) or k < 1):
-            raise ValueError(f"k must be a positive integer or None; got {k!r}.")
+        k = check_count("k", k, none=True)
         task = RelationTask(condition=self.fitted_parameters.condition)
         given, ranked = task.conditions_first("row", "column")
         u = self._check_side(one_or_more(u), given)
         if isinstance(V, Catalogue):
-            index, scores = V.best(u, V.n if k is None else int(k))
+            index, scores = V.best(u, V.n if k is None else k)
         else:
             V = self._check_side(V, ranked)
-            n_best = V.shape[0] if k is None else int(k)
+            n_best = V.shape[0] if k is None else k
             index, scores = self._conditional_function().best(u, V, n_best)
         index, scores = self._squeezed(index), self._squeezed(scores)
         return (index[0], scores[0]) if u.shape[0] == 1 else (index, scores)
@@ -189,13 +193,7 @@ def check_domains(model: Any, X: Any, task: RelationTask) -> tuple[Any, Any]:
     if not isinstance(X, tuple):
         X = check_items(model, X, reset=True)
         return X, X
-    if len(X) != 2:
-        raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
-    if task.sign:
-        raise ValueError(
-            f"relation={task.relation!r} needs rows and columns of one domain, but X is a pair "
-            "(A, B) of two domains: use relation='general', or one X for both."
-        )
+    task.check_domains(X)
     A, B = check_nodes(X[0], "A"), check_nodes(X[1], "B")
     model.n_features_in_ = (A.shape[1], B.shape[1])
     model.__dict__.pop("feature_names_in_", None)
@@ -203,6 +201,13 @@ def check_domains(model: Any, X: Any, task: RelationTask) -> tuple[Any, Any]:
     if any(one is not None for one in names):
         model.feature_names_in_ = names
     return A, B
+
+
+def nodes_of(A: Any, B: Any, kernels: tuple[SideKernel, SideKernel]) -> tuple[Nodes, Nodes]:
+    """The row nodes and the column nodes, which are the same object if nothing tells them apart."""
+    rows = Nodes.build(A, kernels[0], "the nodes" if B is A else "the row nodes")
+    same = B is A and kernels[0] == kernels[1]
+    return rows, rows if same else Nodes.build(B, kernels[1], "the column nodes")
 
 
 def report_repairs(model: Any, rows: Nodes, columns: Nodes, stacklevel: int = 4) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from rankwise.spaces.own_strengths import StrengthSpace
 from rankwise.supervision.preferences import Preferences
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.vote_counts import VoteCounts
-from rankwise.validation import check_items, check_pairs
+from rankwise.validation import check_count, check_items, check_pairs
 
 MOVED = 0.5
 """Shrinkage of a score that intervals warn about, in standard errors."""
@@ -182,9 +181,7 @@ class StrengthUncertainty:
         No pair is named twice unless n exceeds the number of candidates. O(n_items k² + n k²) for
         candidates about k items, after the covariance.
         """
-        for name, value in (("n", n), ("top", top)):
-            if (value is not None or name == "n") and not is_positive_integer(value):
-                raise ValueError(f"{name} must be a positive integer; got {value!r}.")
+        n, top = check_count("n", n), check_count("top", top, none=True)
         f = self.predict(X)  # type: ignore[attr-defined]
         if candidates is None:
             if self.fitted_with_queries:  # type: ignore[attr-defined]
@@ -203,10 +200,6 @@ class StrengthUncertainty:
             pairs = pairs[np.sort(first)]
         covariance, _, _ = self._centred_covariance(X, robust=False)
         return pairs[most_informative(f, covariance, top, pairs, int(n))]
-
-
-def is_positive_integer(value: Any) -> bool:
-    return isinstance(value, Integral) and not isinstance(value, bool) and int(value) > 0
 
 
 def check_level(level: float) -> None:

@@ -10,12 +10,11 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from rankwise.holdout.two_step_holdouts import TwoStepHoldouts
-from rankwise.learners.relation_model import RelationModel, check_domains, report_repairs
+from rankwise.learners.relation_model import RelationModel, check_domains, nodes_of, report_repairs
 from rankwise.numerics.memory import refuse_too_large
 from rankwise.solvers.two_step import Alphas, RidgeSide, TwoStep
 from rankwise.spaces.kernels import Kernel
 from rankwise.spaces.node_kernels import pair_of, repaired_kernels
-from rankwise.spaces.nodes import Nodes
 from rankwise.supervision.filled_relation import Fill, FilledRelation, check_fill
 from rankwise.supervision.node_names import index_names
 from rankwise.supervision.relation import RelationTask, check_labels, warn_if_not_mirrored
@@ -197,8 +196,8 @@ def two_step_problem(model: Any, X: Any, Y: Any, edges: Any) -> tuple[TwoStep, b
     labels, has_relations = check_labels(Y, edges, shape)
     warn_if_not_mirrored(labels, task, index_names(X))
     relations = [FilledRelation.of_labels(one, fill, task.sign) for one in labels]
-    rows = RidgeSide(Nodes.build(A, kernels[0], "the nodes" if B is A else "the row nodes"))
-    same = B is A and kernels[0] == kernels[1]
-    columns = rows if same else RidgeSide(Nodes.build(B, kernels[1], "the column nodes"))
-    report_repairs(model, rows.nodes, columns.nodes)
+    sides = nodes_of(A, B, kernels)
+    rows = RidgeSide(sides[0])
+    columns = rows if sides[1] is sides[0] else RidgeSide(sides[1])
+    report_repairs(model, *sides)
     return TwoStep(rows, columns, relations, task.sign), has_relations

@@ -21,8 +21,13 @@ from rankwise.learners.two_step_ranker import (
 )
 from rankwise.metrics.scorers import Scoring, read_scoring
 from rankwise.metrics.uncertainty import mean_over_units
-from rankwise.model_selection.choosing import DefaultGrid, search_grid
-from rankwise.model_selection.paired_grid import PairedGrid, ScorePairs, search_pairs
+from rankwise.model_selection.choosing import (
+    DefaultGrid,
+    PairedGrid,
+    ScorePairs,
+    search_grid,
+    search_pairs,
+)
 from rankwise.model_selection.scoring import condition_values
 from rankwise.numerics.progress import progress_bar
 from rankwise.solvers.two_step import Alphas, TwoStep

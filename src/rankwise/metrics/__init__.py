@@ -23,10 +23,12 @@ from rankwise.metrics.pair_measures import (
     ranking_error,
 )
 from rankwise.metrics.scorers import scorer
-from rankwise.metrics.survival_curves import censoring_curve, log_rank_test, survival_curve
 from rankwise.metrics.survival_measures import (
+    censoring_curve,
     censoring_weights,
     cumulative_dynamic_auc,
+    log_rank_test,
+    survival_curve,
     uno_concordance,
 )
 from rankwise.metrics.trec_measures import TrecValues, trec_measures

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numbers
-
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -16,7 +14,7 @@ from rankwise.metrics.list_loops import (
 )
 from rankwise.metrics.score_vectors import true_and_predicted
 from rankwise.supervision.queries import Queries
-from rankwise.validation import check_choice, check_positive
+from rankwise.validation import check_choice, check_count, check_positive
 
 _LARGEST_GAIN = 2.0**1000
 
@@ -165,10 +163,8 @@ def expected_reciprocal_rank(
 
 def _last_rank(k: int | None, queries: Queries) -> int:
     """The number of ranks that count in the longest query."""
-    if k is not None and (isinstance(k, bool) or not isinstance(k, numbers.Integral) or k < 1):
-        raise ValueError(f"k must be a positive integer, or None for all ranks; got {k!r}.")
-    longest = int(queries.sizes.max())
-    return longest if k is None else min(int(k), longest)
+    k, longest = check_count("k", k, none=True), int(queries.sizes.max())
+    return longest if k is None else min(k, longest)
 
 
 def _gains(y: np.ndarray, gain: str) -> np.ndarray:

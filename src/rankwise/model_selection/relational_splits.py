@@ -12,7 +12,6 @@
 
 from __future__ import annotations
 
-import numbers
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 
@@ -21,6 +20,7 @@ from numpy.typing import ArrayLike
 from sklearn.utils import check_random_state
 
 from rankwise.model_selection.folds import Fold, RandomState
+from rankwise.validation import check_count
 
 
 class _Split(ABC):
@@ -45,8 +45,7 @@ class _Split(ABC):
         edges = np.asarray(edges)
         if edges.ndim != 2 or edges.shape[1] != 2:
             raise ValueError(f"edges must have shape (q, 2), got {edges.shape}.")
-        if not isinstance(self.n_splits, numbers.Integral) or self.n_splits < 2:
-            raise ValueError(f"n_splits must be an integer of at least 2; got {self.n_splits!r}.")
+        check_count("n_splits", self.n_splits, 2)
         rng = check_random_state(self.random_state)
         folds = self._fold_numbers(edges, rng)
         for fold in range(self.n_splits):

@@ -23,6 +23,14 @@ def dense(X: Matrix) -> np.ndarray:
     return np.asarray(X) if isinstance(X, np.ndarray) else X.toarray()
 
 
+def canonical(X: Any) -> Any:
+    """X; of a sparse matrix with repeated or unsorted entries a copy, with their sums in order."""
+    if sparse.issparse(X) and not X.has_canonical_format:
+        X = X.copy()
+        X.sum_duplicates()
+    return X
+
+
 def row_squares(X: Matrix) -> np.ndarray:
     """(m,) the sum of the squares of each row.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from dataclasses import dataclass
 from operator import attrgetter
 from typing import Any
 
@@ -11,3 +12,17 @@ def imported(path: str) -> Any:
     """The class, function or constant of an import path "module:name"."""
     module, _, name = path.partition(":")
     return attrgetter(name)(importlib.import_module(module))
+
+
+@dataclass(frozen=True)
+class ClassPath:
+    """A class, given by its import path "module:Class"."""
+
+    path: str
+
+    @property
+    def name(self) -> str:
+        return self.path.partition(":")[2]
+
+    def imported(self) -> Any:
+        return imported(self.path)

@@ -14,7 +14,7 @@ from functools import partial
 import numpy as np
 from scipy import sparse
 
-from rankwise.numerics.arrays import Matrix, dense, row_squares
+from rankwise.numerics.arrays import Matrix, canonical, dense, row_squares
 from rankwise.numerics.compiled import compiled
 from rankwise.numerics.threads import one_blas_thread, run
 from rankwise.numerics.tiles import mirror_upper
@@ -84,11 +84,7 @@ def _in_double_precision(X: Matrix) -> Matrix:
     """Contiguous, so that rounding does not depend on the layout; sparse rows sorted."""
     if isinstance(X, np.ndarray):
         return np.ascontiguousarray(X, dtype=np.float64)
-    rows = sparse.csr_array(X, dtype=np.float64)
-    if not rows.has_canonical_format:
-        rows = rows.copy()
-        rows.sum_duplicates()
-    return rows
+    return canonical(sparse.csr_array(X, dtype=np.float64))
 
 
 def _multiply(X: Matrix, Z: Matrix, out: np.ndarray) -> None:

@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 
 from rankwise.spaces.kernels import Kernel
-from rankwise.validation import check_choice, check_positive
+from rankwise.validation import check_choice, check_count, check_positive
 
 REPAIRS = ("clip", "flip", "shift")
 ARGUMENTS = ("kernel", "gamma", "degree", "coef0")
@@ -146,9 +146,8 @@ class KernelSum(BaseEstimator):
 
         For the `grid` of ConditionalRankerCV.
         """
-        if not isinstance(steps, numbers.Integral) or steps < 1:
-            raise ValueError(f"steps must be a positive integer; got {steps!r}.")
-        shares = product(range(int(steps) + 1), repeat=len(self.kernels))
+        steps = check_count("steps", steps)
+        shares = product(range(steps + 1), repeat=len(self.kernels))
         return [
             KernelSum(self.kernels, [share / steps for share in chosen])
             for chosen in shares

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import TypeVar, cast
+from typing import Any, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -43,6 +43,16 @@ class RelationTask:
     def sign(self) -> int:
         """1 for a symmetric relation, −1 for a reciprocal one, 0 for a general one."""
         return SIGNS[self.relation]
+
+    def check_domains(self, X: tuple[Any, ...]) -> None:
+        """Refuse what is no pair (A, B), and a pair if the relation is within one domain."""
+        if len(X) != 2:
+            raise ValueError(f"two domains are given as a pair (A, B); got a tuple of {len(X)}.")
+        if self.sign:
+            raise ValueError(
+                f"relation={self.relation!r} needs rows and columns of one domain, but X is a pair "
+                "(A, B) of two domains: use relation='general', or one X for both."
+            )
 
     def conditions_first(self, of_rows: Side, of_columns: Side) -> tuple[Side, Side]:
         """The one that belongs to the conditions, then the one that belongs to the objects."""

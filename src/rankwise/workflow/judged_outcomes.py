@@ -13,7 +13,7 @@ from rankwise.evaluation import confidence_interval, dynamic_auc_intervals, uno_
 from rankwise.evaluation.intervals import TRAINING, score_interval
 from rankwise.exceptions import UndefinedMetric
 from rankwise.losses.item_concordance import item_concordance, query_concordance
-from rankwise.metrics.survival_curves import SurvivalCurve, log_rank_test, survival_curve
+from rankwise.metrics.survival_measures import SurvivalCurve, log_rank_test, survival_curve
 from rankwise.metrics.uncertainty import share_of_pairs
 from rankwise.model_selection.folds import Folds, group_labels, kept_together
 from rankwise.numerics.progress import track
