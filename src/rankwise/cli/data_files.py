@@ -14,8 +14,14 @@ from scipy import sparse
 
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import COLUMNS, OUTCOME, DataOptions
+from rankwise.cli.item_features import (
+    array_features,
+    known_features,
+    new_features,
+    records_of,
+    width_of,
+)
 from rankwise.cli.relation_files import read_nodes, training_relation
-from rankwise.cli.table_features import known_features, new_features, records_of, width_of
 from rankwise.exceptions import ReadError
 from rankwise.io.feature_columns import stacked_columns
 from rankwise.io.source import Source, read_source
@@ -211,8 +217,6 @@ def with_arrays(items: Items, files: DataOptions, trained: bool) -> tuple[Items,
     cells = files.cells
     if not cells.features and not cells.arrays:
         return items, files
-    from rankwise.cli.array_features import array_features
-
     names, blocks, arrays = array_features(items, cells, trained)
     if not blocks:
         return items, files

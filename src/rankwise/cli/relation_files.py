@@ -12,7 +12,7 @@ import numpy as np
 
 from rankwise.cli.console import Mistake
 from rankwise.cli.data_options import DataOptions
-from rankwise.cli.table_features import new_features
+from rankwise.cli.item_features import new_features
 from rankwise.exceptions import ReadError
 from rankwise.io.feature_columns import refuse_absent
 from rankwise.io.source import read_source

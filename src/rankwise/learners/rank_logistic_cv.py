@@ -15,8 +15,11 @@ from rankwise.learners.ranker import ConvergenceTally
 from rankwise.losses.risk import Risk
 from rankwise.model_selection.choosing import DefaultGrid, ScoredGrid, search_grid
 from rankwise.model_selection.folds import Splits
-from rankwise.model_selection.preference_folds import PreferenceFolds, score_preferences
-from rankwise.model_selection.statement_log_loss import HeldOutProbabilities
+from rankwise.model_selection.preference_folds import (
+    HeldOutProbabilities,
+    PreferenceFolds,
+    score_preferences,
+)
 from rankwise.numerics.arrays import Matrix
 from rankwise.solvers.logistic_path import logistic_path
 from rankwise.solvers.solver import Solution
