@@ -34,6 +34,10 @@ def listed(folder):
     return sorted(p.relative_to(folder).as_posix() for p in folder.rglob("*") if p.is_file())
 
 
+def finished(folder):
+    return [name for name in listed(folder) if not name.startswith(".")]
+
+
 @pytest.mark.parametrize("kind, ending", [("scores", "txt"), ("csv", "csv"), ("trec", "run")])
 def test_each_file_gets_its_predictions(folder, parts, tmp_path, kind, ending):
     out = tmp_path / "out"
@@ -135,7 +139,7 @@ def test_ctrl_c_keeps_finished_files(folder, tmp_path, workers):
     )
     try:
         for _ in range(600):
-            if out.exists() and len(listed(out)) > 1:
+            if out.exists() and len(finished(out)) > 1:
                 break
             time.sleep(0.05)
         process.send_signal(signal.SIGINT)
@@ -146,7 +150,7 @@ def test_ctrl_c_keeps_finished_files(folder, tmp_path, workers):
         pytest.skip("the machine was faster than the signal")
     assert process.returncode == 130
     assert "files are written" in said and "Traceback" not in said
-    done = [name for name in listed(out) if not name.startswith(".")]
+    done = finished(out)
     assert 1 < len(done) < 60
     sizes = {len((out / name).read_text(encoding="utf-8").splitlines()) for name in done}
     assert sizes == {3200}

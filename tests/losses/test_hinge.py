@@ -103,3 +103,26 @@ def test_rounding_makes_no_risk_negative(loss):
     for seed in range(50):
         p = (1 - 1e-9) * y + 1e-9 * np.random.default_rng(seed).random(30)
         assert risk.at(p).value >= 0
+
+
+@pytest.mark.parametrize("n_queries", [1, 3, 400])
+@pytest.mark.parametrize("loss", LOSSES)
+def test_a_sample_is_the_risk_of_some_items_of_random_queries(loss, n_queries):
+    rng = np.random.default_rng(n_queries)
+    y, qid, p = rng.integers(0, 9, 4000), rng.integers(0, n_queries, 4000), rng.normal(size=4000)
+    risk = risk_of_scores(y, qid, loss)
+    sample, again = risk.sample(500), risk.sample(500)
+    np.testing.assert_array_equal(sample.items, again.items)
+    assert 250 < len(np.unique(sample.items)) == len(sample.items) < 1000
+    assert len(np.unique(qid[sample.items])) >= min(n_queries, 8)
+    alone = risk_of_scores(y[sample.items], qid[sample.items], loss).at(p[sample.items])
+    found = sample.risk.at(p[sample.items])
+    assert found.value == pytest.approx(alone.value, rel=1e-12)
+    np.testing.assert_allclose(found.gradient, alone.gradient, rtol=1e-9, atol=1e-15)
+    assert risk.sample(4000) is None
+
+
+def test_a_sample_without_a_pair_is_none():
+    y = np.zeros(1000)
+    y[17] = 1.0
+    assert risk_of_scores(y, None, "hinge").sample(10) is None

@@ -1,6 +1,7 @@
 import numpy as np
 import pytest
 
+from rankwise.solvers import bundle
 from rankwise.solvers.bundle import BundleSolver
 from rankwise.solvers.newton import NewtonSolver
 from tests.problems import risk_of_scores
@@ -38,6 +39,30 @@ class TestBundle(RiskMinimiserTests):
         tight = self.solver_for(X, y, qid).solve(alpha, tol=1e-5, max_iter=3000)
         assert found.objective - found.gap <= tight.objective <= found.objective + 1e-9
         assert tight.objective - tight.gap >= found.objective - found.gap - 1e-9
+
+    @pytest.mark.parametrize("with_queries", [False, True])
+    @pytest.mark.parametrize("alpha", [1e-1, 1e-4, 1e-6])
+    def test_a_sample_of_items_spares_evaluations_and_changes_no_answer(
+        self, alpha, with_queries, monkeypatch
+    ):
+        X, y, qid = problem(13, m=4000, n=60)
+        qid = qid if with_queries else None
+        certified = self.solver_for(X, y, qid).solve(alpha)
+        counts = []
+        for size in (10**6, 500):
+            monkeypatch.setattr(bundle, "SAMPLE", size)
+            solver, evaluations = self.solver_for(X, y, qid), []
+            assert (solver._sample is None) == (size > 500)
+            evaluate = solver._risk.at
+            monkeypatch.setattr(
+                solver._risk, "at", lambda p, of=evaluate, seen=evaluations: seen.append(1) or of(p)
+            )
+            found = solver.solve(alpha)
+            assert found.status == "converged"
+            assert found.objective <= certified.objective + 1e-3
+            assert certified.objective <= found.objective + 1e-3
+            counts.append(len(evaluations))
+        assert counts[1] < 0.75 * counts[0]
 
     def test_threads_do_not_change_the_steps_on_a_smoothed_risk(self, monkeypatch):
         X, y, qid = problem(12, m=600, n=40)

@@ -11,12 +11,15 @@ from rankwise.losses.risk import (
     Evaluation,
     NoPreference,
     Risk,
+    RiskSample,
     SmoothedEvaluation,
     SmoothedRisk,
 )
 from rankwise.supervision.queries import Queries
 from rankwise.supervision.supervision import ComparedItems
 
+SAMPLED_QUERIES = 8
+"""A sample of items comes from so many queries at least, if there are so many."""
 KINK = 1e-10
 """The hinge loss ignores pairs that miss their margin by less than this.
 
@@ -53,12 +56,44 @@ class ScoreRisk(Risk):
                 f"{len(y)}, {len(queries)} queries) have the same score or no weight, so there is "
                 "nothing to learn an order from."
             )
+        self._weighting = weighting
         scale = weighting.scale(np.bincount(queries.codes, weight), pairs)
         self.total_weight = float(scale @ pairs)
         scale = scale / self.total_weight
         self._weight = scale[0] if len(queries) == 1 else scale[queries.codes]
         if weight is not None:
             self._weight = self._weight * weight
+
+    def sample(self, size: int) -> RiskSample | None:
+        """Random items of random queries; of at least SAMPLED_QUERIES of them, if there are more.
+
+        The sample is always the same one, so that fits can be repeated.
+        """
+        if size >= self.n_items:
+            return None
+        scores, queries, random = self._scores, self._scores.queries, np.random.default_rng(0)
+        most = max(2, size // min(len(queries), SAMPLED_QUERIES))
+        chosen: list[np.ndarray] = []
+        for query in random.permutation(len(queries)):
+            members = queries.members(query)
+            chosen.append(random.choice(members, min(most, len(members)), replace=False))
+            size -= len(chosen[-1])
+            if size <= 0:
+                break
+        items = np.sort(np.concatenate(chosen))
+        weight = None if scores.weight is None else scores.weight[items]
+        event = None if scores.event is None else scores.event[items]
+        try:
+            risk = type(self)(
+                scores.ranks[items],
+                Queries.from_labels(queries.codes[items], len(items)),
+                weight,
+                self._weighting,
+                event,
+            )
+        except NoPreference:
+            return None
+        return RiskSample(items, risk)
 
     def _weighted_sum(self, counts: np.ndarray) -> float:
         if np.ndim(self._weight):

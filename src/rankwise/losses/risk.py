@@ -74,6 +74,20 @@ class Risk(ABC):
         """A smooth risk that differs from R by at most width/2, if the risk offers "smoothing"."""
         raise NotImplementedError
 
+    def sample(self, size: int) -> RiskSample | None:
+        """A similar risk of about `size` of the items; None if the risk has none, or no more items.
+
+        Solvers guess with it, and trust only R itself.
+        """
+        return None
+
+
+class RiskSample(NamedTuple):
+    """Numbers of items, and a risk of their predictions."""
+
+    items: np.ndarray
+    risk: Risk
+
 
 class SmoothedRisk(Risk):
     """A smooth lower bound of another risk."""

@@ -39,6 +39,11 @@ from rankwise.solvers.solver import (
 
 LINE_ACCURACY = 0.05
 """The share of the current gap that a line search may leave."""
+SAMPLE, WORTH_SAMPLING = 4096, 8
+"""Items of the sample that tells where to begin a line search, and how many times more items there
+must be for it."""
+FLAT = 0.2
+"""A step that the sample tells is taken at once if it leaves at most this share of the slope."""
 FIRST_PLANES, MORE_PLANES = 10, 45
 """The bundle method is slow if it needs more than the second number of planes, or would need more
 at its rate over the last planes, as many as the first number."""
@@ -64,6 +69,7 @@ class BundleSolver(Solver):
         self._planes = CuttingPlanes()
         self._memory = GradientMemory()
         self._known_origin: Origin | None = None
+        self._sample = risk.sample(SAMPLE) if risk.n_items >= WORTH_SAMPLING * SAMPLE else None
         preconditioning = Preconditioning(phi, risk)
         self._helper: SmoothedNewton | InteriorPoint | None = None
         if "smoothing" in risk.offers:
@@ -178,9 +184,10 @@ class BundleSolver(Solver):
 
         Rays lead to the minimiser of the model and, every other time, along a quasi-Newton
         direction: over many pairs the risk is almost smooth, and planes at such points bound it
-        as well. A plane at the minimum of the ray cuts off the minimiser of the model by about
-        the whole gap. If the search ended short of that, the plane is placed at the end of the
-        ray.
+        as well. Where evaluations are long, a sample of the items tells about where that minimum
+        is, and most searches need one evaluation. A plane at the minimum of the ray cuts off the
+        minimiser of the model by about the whole gap. If the search ended short of that, the
+        plane is placed at the end of the ray.
         """
         best, alpha = run.best, run.alpha
         direction = target - best.w
@@ -188,12 +195,15 @@ class BundleSolver(Solver):
             direction = self._memory.direction(alpha)
         ray = Ray(self._risk, alpha, best, direction, self._products.scores(direction))
         gap = best.objective - run.bound
-        found, trial = ray.minimise(LINE_ACCURACY * gap)
+        first, flat = (ray.likely_step(self._sample), FLAT) if self._sample else (1.0, 0.0)
+        found, trial = ray.minimise(LINE_ACCURACY * gap, first=first, flat=flat)
         refuse_non_finite(found.objective)
         if found.objective < best.objective:
             best = ray.iterate(found)
         falls_short = found.slope * (1.0 - found.step) < -0.5 * gap
-        return best, ray.iterate(trial) if found.step == 0 or falls_short else best
+        if found.step > 0 and not falls_short:
+            return best, best
+        return best, ray.iterate(trial if trial.step == 1.0 else ray.at(1.0))
 
 
 @dataclass

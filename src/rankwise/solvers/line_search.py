@@ -5,14 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
+from scipy.optimize import brentq
 
-from rankwise.losses.risk import Evaluation, Risk
+from rankwise.losses.risk import Evaluation, Risk, RiskSample
 
 EPSILON = float(np.finfo(float).eps)
 ROUNDING = 1e-12
 """Differences of J below this share of J may be rounding errors."""
 PATIENCE = 4
 """So many times more points are allowed while none is better than the origin."""
+FARTHEST, STEP_ACCURACY = 100.0, 0.03
+"""How far a sample looks for the minimum of a ray, and the share of the step that it may miss."""
 GAIN_SHARE = 10.0
 """A gap of tol suffices if at least J(0)/GAIN_SHARE is gained; else it falls with the gain."""
 SMALL_GAIN = 1e-6
@@ -112,10 +115,42 @@ class Ray:
         w = self._origin.w + point.step * self._d
         return Iterate(w, self._origin.p + point.step * self._d_p, point.risk, point.objective)
 
+    def likely_step(self, sample: RiskSample) -> float:
+        """About where J is least, if R bends along the ray as the risk of the sample does.
+
+        The slope at 0 is exact, and the sample says how much it changes, so that what is left of
+        it is about the sampling error of R'' times the step. Costs no evaluation of R.
+        """
+        p, d_p = self._origin.p[sample.items], self._d_p[sample.items]
+        _, linear, square = self._quadratic
+
+        def risk_slope(step: float) -> float:
+            return float(sample.risk.at(p + step * d_p).gradient @ d_p)
+
+        at_origin = float(self._origin.risk.gradient @ self._d_p) - risk_slope(0.0)
+
+        def slope(step: float) -> float:
+            return at_origin + risk_slope(step) + linear + 2 * step * square
+
+        left, right = 0.0, 1.0
+        while slope(right) < 0:
+            left, right = right, 2 * right
+            if right > FARTHEST:
+                return right
+        if not slope(left) < 0 <= slope(right):
+            return 1.0
+        return float(brentq(slope, left, right, rtol=STEP_ACCURACY, maxiter=20, disp=False))
+
     def minimise(
-        self, accuracy: float, *, flat: float = 0.0, descend: bool = False, max_points: int = 12
+        self,
+        accuracy: float,
+        *,
+        first: float = 1.0,
+        flat: float = 0.0,
+        descend: bool = False,
+        max_points: int = 12,
     ) -> tuple[RayPoint, RayPoint]:
-        """The best point found, and the first trial at step 1.
+        """The best point found, and the first trial, at step `first`.
 
         Brackets the minimum, then narrows the bracket by cubic steps (fast where J is smooth) in
         turn with the minimum of the lower bound made of both ends' tangents (exact at a kink). That
@@ -126,7 +161,7 @@ class Ray:
         a rounding error.
         """
         left = origin = self.at(0.0)
-        trial = self.at(1.0)
+        trial = self.at(first)
         no_rise = trial.objective <= (1 + ROUNDING) * left.objective
         if abs(trial.slope) <= flat * abs(left.slope) and no_rise:
             return trial, trial

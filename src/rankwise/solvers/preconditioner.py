@@ -6,6 +6,11 @@ to all others. The Hessian becomes a weighted covariance within queries. If ther
 the whole covariance matrix is factorised, O(m n² + n³), which takes care of any scale of the
 features and of correlations between them; otherwise its diagonal is used, O(nnz), which takes care
 of the scale alone. Nothing is done if 2 alpha makes the diagonal even by itself.
+
+On features of similar scale, such as words, the diagonal does harm: frequent words have larger
+entries, and they carry the directions that conjugate gradients find first. So only a share of the
+diagonal is added to 2 alpha, as in Hsia, Chiang, Lin (2018), who take 0.01. Our share grows with
+the largest entry over 2 alpha, and is 1 where features differ by orders of magnitude.
 """
 
 from __future__ import annotations
@@ -26,6 +31,9 @@ RIDGE = 1e-12
 """The share of the diagonal that is added to it, so that rounding leaves it positive."""
 EVEN = 20.0
 """If no entry of the diagonal exceeds so many times 2 alpha, it is not worth a pass over Φ."""
+
+UNEVEN = 1e9
+"""The whole diagonal is used if its largest entry is so many times 2 alpha."""
 
 Preconditioner = Callable[[np.ndarray], np.ndarray]
 
@@ -68,6 +76,7 @@ class Preconditioning:
             self._largest_square = min(self._largest_square, largest / least)
         if largest <= even:
             return unchanged
+        diagonal *= min(1.0, float(np.cbrt(largest / (2 * alpha) / UNEVEN)))
         diagonal += 2 * alpha
         return lambda residual: residual / diagonal
 
