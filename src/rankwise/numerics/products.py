@@ -121,8 +121,12 @@ def row_bounds(indptr: np.ndarray, n: int) -> list[tuple[int, int]]:
 
 
 def _n_blocks(n_entries: int, n_columns: int) -> int:
-    """The number of blocks; small if the partial sums of Φᵀ g, one per block, would be long."""
-    return int(np.clip(n_entries // max(BLOCK_ENTRIES, 8 * n_columns), 1, MAX_BLOCKS))
+    """The number of blocks; small if the partial sums of Φᵀ g, one per block, would be long.
+
+    It is a power of two, so that cores, which mostly are as well, have the same number of blocks.
+    """
+    wanted = n_entries // max(BLOCK_ENTRIES, 8 * n_columns)
+    return min(1 << max(wanted - 1, 0).bit_length(), MAX_BLOCKS)
 
 
 @compiled
