@@ -108,7 +108,7 @@ class ReducedRegression:
     """
 
     def __init__(self, F: sparse.csr_matrix, y: np.ndarray, basis: np.ndarray):
-        own = np.full(len(basis), np.sqrt(10 * REDUNDANT * squares(F)))
+        own = np.full(len(basis), np.sqrt(2 * REDUNDANT * squares(F)))
         place = (basis, np.arange(len(basis)))
         apart = sparse.csr_matrix((own, place), shape=(F.shape[0], len(basis)))
         self.F, self.y = sparse.hstack((F, apart), format="csr"), y

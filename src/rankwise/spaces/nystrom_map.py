@@ -24,7 +24,7 @@ from rankwise.validation import check_index
 
 ROUNDING = float(np.finfo(float).eps)
 """Times the number of basis items, but at least 64: what rounding leaves of twins of norm 1."""
-SURE = 0.02
+SURE = 0.05
 """This share of an estimated condition is enough to rely on it for removing basis items."""
 WELL_CONDITIONED = 1e4
 """The largest condition number of K_RR at which sums over K_MR keep enough digits."""
