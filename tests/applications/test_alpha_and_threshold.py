@@ -10,8 +10,16 @@ from numpy.testing import assert_allclose
 from scipy import sparse
 
 from rankwise import RLS
-from rankwise.applications.alpha_and_threshold import best_threshold, choose, highest, judge
+from rankwise.applications.alpha_and_threshold import (
+    ReducedRanking,
+    ReducedRegression,
+    best_threshold,
+    choose,
+    highest,
+    judge,
+)
 from rankwise.exceptions import UndefinedMetric
+from rankwise.spaces.nystrom_map import NystromMap
 
 
 @given(st.lists(st.tuples(st.booleans(), st.integers(-3, 3)), min_size=1, max_size=12))
@@ -45,6 +53,28 @@ def test_reduced_set_removes_the_basis_of_held_out_groups():
         model.fit(K[np.ix_(rest, rest)], y[rest])
         expected = model.predict(K[np.ix_(group, rest)])
         assert_allclose(chosen.held_out[group], expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("learner", ["rls", "rank_rls"])
+def test_many_equal_graphs_in_the_basis_need_no_map_for_each_group(learner, monkeypatch):
+    """A hold-out is an update, not O(|B|³), and equals that of the map computed again."""
+    rng = np.random.default_rng(3)
+    X = sparse.csr_matrix(np.repeat(rng.normal(size=(120, 200)), 2, axis=0))
+    y, groups = rng.choice([-1.0, 1.0], 240), np.array_split(rng.permutation(240), 40)
+    kind = {"rls": ReducedRegression, "rank_rls": ReducedRanking}[learner]
+    basis, alphas = np.sort(rng.choice(240, 200, replace=False)), np.array([1.0, 10.0])
+    asked = []
+    recompute = NystromMap._recompute_without
+    monkeypatch.setattr(
+        NystromMap, "_recompute_without", lambda *given: asked.append(1) or recompute(*given)
+    )
+    by_update = kind(X, y, basis).held_out(groups, alphas)
+    assert not asked
+    again = kind(X, y, basis)
+    again.problem.space.matrix.removal = again.problem.space.map.removal()
+    expected = again.held_out(groups, alphas)
+    assert asked
+    assert_allclose(by_update, expected, atol=1e-6 * np.ptp(expected))
 
 
 def test_basis_vectors_that_are_the_same_graph_leave_one_by_one():

@@ -104,7 +104,8 @@ class ReducedRegression:
 
     Candidates of one sentence often have the same graph. A small number on the kernel's diagonal,
     far below any alpha, makes them different, so that an update can remove a basis vector. Here it
-    is one more feature of each basis vector.
+    is one more feature of each basis vector. It is also less than any eigenvalue of the basis, so
+    that updates lose few digits, and no hold-out needs another map, which would cost O(|B|³).
     """
 
     def __init__(self, F: sparse.csr_matrix, y: np.ndarray, basis: np.ndarray):
@@ -113,6 +114,9 @@ class ReducedRegression:
         apart = sparse.csr_matrix((own, place), shape=(F.shape[0], len(basis)))
         self.F, self.y = sparse.hstack((F, apart), format="csr"), y
         self.basis, self.problem = basis, self._problem(basis)
+        removal = self.problem.space.matrix.removal
+        assert removal is not None
+        removal.recompute = None
 
     def _problem(self, basis: np.ndarray) -> QuadraticProblem:
         return RLS(kernel=inner_products, basis=basis).hold_outs(self.F, self.y)

@@ -24,8 +24,6 @@ from rankwise.validation import check_index
 
 ROUNDING = float(np.finfo(float).eps)
 """Times the number of basis items, but at least 64: what rounding leaves of twins of norm 1."""
-SURE = 0.05
-"""This share of an estimated condition is enough to rely on it for removing basis items."""
 WELL_CONDITIONED = 1e4
 """The largest condition number of K_RR at which sums over K_MR keep enough digits."""
 
@@ -201,14 +199,10 @@ class NystromMap:
 
     @cached_property
     def _smallest_share(self) -> float:
-        """The smallest eigenvalue of K_RR but 0, as a share of the largest: not less than this.
-
-        The bound by Frobenius norms is certain, but many directions near 0 spoil it. The other one
-        is a small share of an estimate that misses a few percent, so that updates keep six digits.
-        """
+        """A lower bound of the smallest eigenvalue of K_RR but 0, as a share of the largest."""
         inverse = self.basis_to_features * self.scale[:, None]
         sizes = np.linalg.norm(self.basis_features) * np.linalg.norm(inverse)
-        return max(1.0 / float(sizes) ** 2, SURE / self.condition) if sizes else 1.0
+        return 1.0 / float(sizes) ** 2 if sizes else 1.0
 
     @cached_property
     def condition(self) -> float:
