@@ -36,7 +36,7 @@ MINUTES = {
     "graph_kernel_table2": 5,
     "graph_kernel_transfer": 3,
     "magnitude_tables": 5,
-    "nystrom_tables": 20,
+    "nystrom_tables": 4,
     "rank_svm_figures": 4,
     "rank_svm_tables": 3,
     "rankrls_table4_reuters": 3,

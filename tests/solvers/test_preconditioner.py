@@ -62,6 +62,10 @@ def test_it_is_the_diagonal_unless_that_is_even(n_queries, form):
                 np.testing.assert_allclose(
                     apply(residual), residual / (share * diagonal + 2 * alpha), rtol=1e-9
                 )
+                apply = preconditioning.at(found, alpha, whole=True)
+                np.testing.assert_allclose(
+                    apply(residual), residual / (diagonal + 2 * alpha), rtol=1e-9
+                )
     assert seen == {True, False}
 
 
@@ -112,7 +116,7 @@ def test_it_does_no_harm_on_words_and_suffices_on_uneven_features(alpha, monkeyp
     uneven = sparse.csr_array(X * 10 ** np.random.default_rng(1).uniform(-3, 3, X.shape[1]))
     with_it = products_of_a_fit(X, y, alpha, monkeypatch)
     on_uneven = products_of_a_fit(uneven, y, alpha, monkeypatch)
-    monkeypatch.setattr(Preconditioning, "at", lambda *_: unchanged)
+    monkeypatch.setattr(Preconditioning, "at", lambda *_, **__: unchanged)
     without = products_of_a_fit(X, y, alpha, monkeypatch)
     assert with_it <= 1.25 * without
     assert on_uneven <= 15 * without

@@ -113,7 +113,7 @@ class _System:
             products.pullback(risk.to_items(D * risk.differences(p))) + 2 * alpha * x
         )
         shape = Evaluation(0.0, gradient, None, lambda: risk.degrees(D))
-        self._precondition = method._preconditioning.at(shape, alpha)
+        self._precondition = method._preconditioning.at(shape, alpha, whole=True)
 
     def move(self, r1: Numbers, r2: Numbers, start: np.ndarray | None, accuracy: float) -> _Move:
         """a dt + t da = r1 − a t,  (v − a) dξ − ξ da = r2 − (v − a) ξ,  dt = M Φ dw + dξ."""

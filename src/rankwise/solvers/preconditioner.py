@@ -56,7 +56,8 @@ class Preconditioning:
         if risk.queries is not None and not isinstance(phi, LinearOperator):
             self._groups = RowGroups(phi, risk.queries.order, risk.queries.starts)
 
-    def at(self, evaluation: Evaluation, alpha: float) -> Preconditioner:
+    def at(self, evaluation: Evaluation, alpha: float, *, whole: bool = False) -> Preconditioner:
+        """With the `whole` diagonal where the weights of pairs differ by orders of magnitude."""
         n = self._phi.shape[1]
         known = self._groups is not None or sparse.issparse(self._phi)
         if evaluation.diagonal is None or not known:
@@ -76,7 +77,8 @@ class Preconditioning:
             self._largest_square = min(self._largest_square, largest / least)
         if largest <= even:
             return unchanged
-        diagonal *= min(1.0, float(np.cbrt(largest / (2 * alpha) / UNEVEN)))
+        if not whole:
+            diagonal *= min(1.0, float(np.cbrt(largest / (2 * alpha) / UNEVEN)))
         diagonal += 2 * alpha
         return lambda residual: residual / diagonal
 
