@@ -64,6 +64,16 @@ class TestBundle(RiskMinimiserTests):
             counts.append(len(evaluations))
         assert counts[1] < 0.75 * counts[0]
 
+    @pytest.mark.parametrize("seed", range(8))
+    def test_rounding_far_from_the_minimum_certifies_nothing_false(self, seed):
+        """Features of up to 1e150: offsets of planes are differences of huge numbers."""
+        rng = np.random.default_rng(seed)
+        X, alpha = rng.normal(size=(150, 8)), 10 ** rng.uniform(-6, 3)
+        y, scale = np.round(rng.normal(size=150) + X[:, 0], 1), 10 ** rng.uniform(20, 140)
+        found = self.solver_for(X * scale, y, None).solve(alpha, max_iter=100)
+        least = self.solver_for(X, y, None).solve(max(alpha / scale**2, 1e-9), tol=1e-5)
+        assert least.objective >= found.objective - found.gap - 1e-5
+
     def test_threads_do_not_change_the_steps_on_a_smoothed_risk(self, monkeypatch):
         X, y, qid = problem(12, m=600, n=40)
         models = []

@@ -44,6 +44,9 @@ SAMPLE, WORTH_SAMPLING = 4096, 8
 must be for it."""
 FLAT = 0.2
 """A step that the sample tells is taken at once if it leaves at most this share of the slope."""
+ROUNDED = 1e-14
+"""Planes are lowered by this share of the terms of their offset: far from the minimum these are so
+large that their rounding errors could lift a plane above the risk, and prove what is not true."""
 FIRST_PLANES, MORE_PLANES = 10, 45
 """The bundle method is slow if it needs more than the second number of planes, or would need more
 at its rate over the last planes, as many as the first number."""
@@ -172,7 +175,8 @@ class BundleSolver(Solver):
         at_origin = point.risk is origin.risk
         slope = origin.slope if at_origin else self._products.pullback(point.risk.gradient)
         refuse_non_finite(point.objective, float(slope @ slope))
-        self._planes.add(slope, point.risk.value - float(slope @ point.w))
+        product, size = float(slope @ point.w), float(np.abs(slope) @ np.abs(point.w))
+        self._planes.add(slope, point.risk.value - product - ROUNDED * (point.risk.value + size))
         if not is_best:
             return np.inf
         self._memory.observe(point.w, slope)
