@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cache
 
 import numpy as np
 from scipy.optimize import brentq
@@ -124,6 +125,7 @@ class Ray:
         p, d_p = self._origin.p[sample.items], self._d_p[sample.items]
         _, linear, square = self._quadratic
 
+        @cache
         def risk_slope(step: float) -> float:
             return float(sample.risk.at(p + step * d_p).gradient @ d_p)
 
